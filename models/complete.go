@@ -1,0 +1,258 @@
+package models
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Completion is how one run ended. The writer trusts it only for the row's current attempt: a late word about an
+// earlier run changes nothing.
+type Completion struct {
+	ID         int64
+	Type       string
+	Attempt    int
+	State      State // what the task becomes; pending means that the run was cut off and is to be repeated
+	Outcome    string
+	Failures   int     // counted runs that failed, this one included
+	RunAt      Instant // of the next run, for retry_wait
+	RetryRule  string
+	StartedAt  Instant
+	FinishedAt Instant
+	Worker     string
+	BootID     string // the process start that ran it; empty means this one
+	Result     string // JSON
+	ErrorKind  string
+	Error      string
+	Stack      string
+	Suspected  string // set when the run may have to be repeated although it did its work
+	CrashCount int    // crashes counted so far, this one included; 0 leaves the row's number
+}
+
+// Completed is what became of a Completion.
+type Completed struct {
+	Completion
+	Applied bool // false: the row had moved on, nothing changed
+	Ready   Ready
+}
+
+// Finish writes how runs ended. The results are in no promised order and leave out those that changed nothing.
+func (tx *Tx) Finish(done []Completion) ([]Completed, error) {
+	var plain, other []Completion
+	for _, c := range done {
+		if c.State == StateSuccess && c.Attempt == 1 {
+			plain = append(plain, c)
+		} else {
+			other = append(other, c)
+		}
+	}
+	out := make([]Completed, 0, len(done))
+	if err := tx.succeed(plain, &out); err != nil {
+		return nil, err
+	}
+	if err := tx.end(other, &out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// succeed is Finish for what almost every run is: a success at the first try, which needs no row in attempts.
+func (tx *Tx) succeed(done []Completion, out *[]Completed) error {
+	if len(done) == 0 {
+		return nil
+	}
+	rows := make([][5]any, len(done))
+	byID := make(map[int64]*Completion, len(done))
+	for i := range done {
+		c := &done[i]
+		rows[i] = [5]any{c.ID, int64(c.FinishedAt), textOrNull(c.Worker), textOrNull(c.Result), textOrNull(c.Suspected)}
+		byID[c.ID] = c
+	}
+	return tx.query("writing successful runs", `UPDATE tasks SET state = 'success', finished_at = o.finished, updated_at = ?1,
+ worker = o.worker, result = o.result, suspected = coalesce(o.suspected, tasks.suspected), stuck_at = NULL,
+ error = NULL, error_kind = NULL, fingerprint = NULL
+FROM (SELECT value->>0 AS id, value->>1 AS finished, value->>2 AS worker, value->>3 AS result, value->>4 AS suspected
+ FROM json_each(?2)) AS o
+WHERE tasks.id = o.id AND +tasks.state = 'running' AND tasks.attempt = 1 RETURNING id`, func(r *sql.Rows) error {
+		var id int64
+		if err := r.Scan(&id); err != nil {
+			return err
+		}
+		c := byID[id]
+		tx.noteFinish(c, StateSuccess)
+		*out = append(*out, Completed{Completion: *c, Applied: true})
+		return nil
+	}, int64(tx.now), list(rows))
+}
+
+// end is Finish for every other way a run ends. A person's wish to stop the task, written while the run was ending,
+// wins over anything but success.
+func (tx *Tx) end(done []Completion, out *[]Completed) error {
+	if len(done) == 0 {
+		return nil
+	}
+	rows := make([][]any, len(done))
+	byID := make(map[int64]*Completion, len(done))
+	for i := range done {
+		c := &done[i]
+		var runAt, readyAt Instant
+		switch c.State {
+		case StateRetryWait:
+			runAt = c.RunAt
+		case StatePending:
+			runAt, readyAt = tx.now, tx.now
+		}
+		rows[i] = []any{c.ID, c.Attempt, c.State, c.Failures, runAt.orNull(), readyAt.orNull(), int64(c.FinishedAt),
+			textOrNull(c.Worker), textOrNull(c.Result), textOrNull(c.ErrorKind), textOrNull(c.fingerprint()), textOrNull(c.Error),
+			textOrNull(c.Suspected), numberOrNull(int64(c.CrashCount))}
+		byID[c.ID] = c
+	}
+	var ended []*Completion
+	err := tx.query("writing ended runs", `UPDATE tasks SET
+ state = CASE WHEN cancel_requested_at IS NOT NULL AND o.state <> 'success' THEN 'cancelled' ELSE o.state END,
+ failures = o.failures, run_at = coalesce(o.run_at, tasks.run_at), ready_at = o.ready_at, finished_at = o.finished,
+ updated_at = ?1, worker = o.worker, result = o.result, error_kind = o.kind, fingerprint = o.fingerprint, error = o.error,
+ suspected = coalesce(o.suspected, tasks.suspected), crashes = coalesce(o.crashes, tasks.crashes), stuck_at = NULL
+FROM (SELECT value->>0 AS id, value->>1 AS attempt, value->>2 AS state, value->>3 AS failures, value->>4 AS run_at,
+ value->>5 AS ready_at, value->>6 AS finished, value->>7 AS worker, value->>8 AS result, value->>9 AS kind,
+ value->>10 AS fingerprint, value->>11 AS error, value->>12 AS suspected, value->>13 AS crashes FROM json_each(?2)) AS o
+WHERE tasks.id = o.id AND +tasks.state = 'running' AND tasks.attempt = o.attempt
+RETURNING id, state, priority, ready_at, crashes`, func(r *sql.Rows) error {
+		var ready Ready
+		var state State
+		var readyAt sql.NullInt64
+		if err := r.Scan(&ready.ID, &state, &ready.Priority, &readyAt, &ready.Crashes); err != nil {
+			return err
+		}
+		c := byID[ready.ID]
+		if state != c.State { // a person's cancel came first
+			c.State, c.Outcome, c.RunAt, c.RetryRule = state, OutcomeCancelled, 0, ""
+		}
+		if state == StatePending {
+			ready.Type, ready.ReadyAt, ready.Attempt = c.Type, Instant(readyAt.Int64), c.Attempt
+			tx.ready(c.Type, 1)
+		}
+		tx.noteFinish(c, state)
+		ended = append(ended, c)
+		*out = append(*out, Completed{Completion: *c, Applied: true, Ready: ready})
+		return nil
+	}, int64(tx.now), list(rows))
+	if err != nil {
+		return err
+	}
+	return tx.insertAttempts(ended)
+}
+
+func (c *Completion) fingerprint() string {
+	if c.Error == "" {
+		return ""
+	}
+	return Fingerprint(c.Type, c.ErrorKind, c.Error)
+}
+
+func (tx *Tx) noteFinish(c *Completion, state State) {
+	tx.moved(c.Type, StateRunning, state, 1)
+	m := tx.minute(c.Type)
+	switch state {
+	case StateSuccess:
+		m.Succeeded++
+	case StateRetryWait:
+		m.Retried++
+	case StateFailed:
+		m.Failed++
+	case StateDead:
+		m.Dead++
+	case StateCancelled:
+		m.Cancelled++
+	}
+	if c.StartedAt != 0 {
+		m.RunHist.Add(max(c.FinishedAt.Sub(c.StartedAt), 0))
+	}
+}
+
+// insertAttempts writes the history rows of runs that were not a first-try success.
+func (tx *Tx) insertAttempts(runs []*Completion) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	rows := make([][]any, len(runs))
+	for i, c := range runs {
+		rows[i] = []any{c.ID, c.Attempt, c.Outcome, textOrNull(c.ErrorKind), textOrNull(c.fingerprint()), textOrNull(c.Worker),
+			cmp.Or(c.BootID, tx.w.bootID), c.StartedAt.orNull(), c.FinishedAt.orNull(), c.RunAt.orNull(), textOrNull(c.RetryRule),
+			textOrNull(c.Error), textOrNull(c.Stack)}
+	}
+	_, err := tx.exec("writing the history of runs", `INSERT INTO attempts
+ (task_id, attempt, outcome, error_kind, fingerprint, worker, boot_id, started_at, finished_at, retry_at, retry_rule, error, stack)
+SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9,
+ value->>10, value->>11, value->>12 FROM json_each(?) WHERE true
+ON CONFLICT (task_id, attempt) DO NOTHING`, list(rows))
+	return err
+}
+
+// MarkStuck notes that the handlers of these runs ignored the end of their context and still run.
+func (tx *Tx) MarkStuck(runs []RunKey) error {
+	_, err := tx.exec("marking stuck runs", `UPDATE tasks SET stuck_at = ?1, updated_at = ?1
+FROM (SELECT value->>0 AS id, value->>1 AS attempt FROM json_each(?2)) AS o
+WHERE tasks.id = o.id AND tasks.attempt = o.attempt AND +tasks.state = 'running'`, int64(tx.now), list(pairs(runs)))
+	return err
+}
+
+// RunKey names one run for good.
+type RunKey struct {
+	ID      int64
+	Attempt int
+}
+
+func pairs(runs []RunKey) [][2]int64 {
+	out := make([][2]int64, len(runs))
+	for i, r := range runs {
+		out[i] = [2]int64{r.ID, int64(r.Attempt)}
+	}
+	return out
+}
+
+// Lost puts back running rows of this process that nobody runs: they were claimed and then lost with a crashed actor.
+// Whoever calls it has made sure that no handler works on them. It returns what is ready again.
+func (tx *Tx) Lost(runs []RunKey) ([]Ready, error) {
+	rows, err := tx.tasksByID(idsOf(runs))
+	if err != nil {
+		return nil, err
+	}
+	attempt := map[int64]int{}
+	for _, r := range runs {
+		attempt[r.ID] = r.Attempt
+	}
+	var done []Completion
+	for i := range rows {
+		t := &rows[i]
+		if t.State != StateRunning || t.BootID != tx.w.bootID || t.Attempt != attempt[t.ID] {
+			continue
+		}
+		done = append(done, Completion{
+			ID: t.ID, Type: t.Type, Attempt: t.Attempt, State: StatePending, Outcome: OutcomeLost, Failures: t.Failures,
+			StartedAt: t.StartedAt, FinishedAt: tx.now, Worker: t.Worker,
+			Suspected: fmt.Sprintf("run %d was claimed at %s and lost inside the process; it may have done its work",
+				t.Attempt, t.StartedAt.Time().Format(time.RFC3339)),
+		})
+	}
+	ended, err := tx.Finish(done)
+	if err != nil {
+		return nil, err
+	}
+	var ready []Ready
+	for _, c := range ended {
+		if c.State == StatePending {
+			ready = append(ready, c.Ready)
+		}
+	}
+	return ready, nil
+}
+
+func idsOf(runs []RunKey) []int64 {
+	ids := make([]int64, len(runs))
+	for i, r := range runs {
+		ids[i] = r.ID
+	}
+	return ids
+}
