@@ -1,0 +1,100 @@
+package actors
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"reax/actors/kit"
+	"reax/models"
+	"reax/tasks"
+)
+
+// core is what all actors of one Runtime share and none of them owns: the handles, each other's PIDs, the runs that
+// outlive a pool's crash, and the figures that are read without asking an actor.
+type core struct {
+	opts     Options
+	logger   *slog.Logger
+	store    *models.Store
+	registry *tasks.Registry
+	writer   *models.Writer
+	bootID   string
+	sys      *kit.System
+	hub      *kit.Hub
+
+	// Set by the supervisor before it sends begin, and not changed until the tree is rebuilt.
+	journal, queue, scheduler, pools *actor.PID
+
+	wired    atomic.Bool
+	poolOf   *kit.Table[string, *actor.PID]    // by task type
+	runs     *kit.Table[int64, *run]           // by task id: every run that a pool was given and whose end is not yet reported
+	reports  *kit.Table[string, *PoolReported] // by task type: the last word of each pool
+	counts   *kit.Table[countKey, int64]       // as the ledger's counts; written by the journal
+	settings *kit.Table[string, models.TypeSetting]
+
+	figures figures
+}
+
+type countKey struct {
+	typ   string
+	state models.State
+}
+
+// figures are written by the actors they are about and read by Health.
+type figures struct {
+	draining    atomic.Bool
+	trouble     atomic.Pointer[trouble]
+	oldestReady atomic.Int64 // models.Instant
+	succeeded5m atomic.Int64
+	finished5m  atomic.Int64
+	crashes     crashLog
+}
+
+// trouble is why the ledger cannot be written now.
+type trouble struct {
+	since  time.Time
+	reason string
+}
+
+// crashLog remembers when actors crashed, for health. Old entries are overwritten.
+type crashLog struct {
+	at   [64]atomic.Int64
+	next atomic.Int64
+}
+
+func (l *crashLog) add(now time.Time) {
+	l.at[l.next.Add(1)%int64(len(l.at))].Store(now.UnixNano())
+}
+
+func (l *crashLog) since(t time.Time) int {
+	n := 0
+	for i := range l.at {
+		if l.at[i].Load() >= t.UnixNano() {
+			n++
+		}
+	}
+	return n
+}
+
+// restarter is how each of our supervisors treats failing children.
+func (c *core) restarter() kit.Restarter {
+	return kit.Restarter{Logger: c.logger, OnCrash: func(string) { c.figures.crashes.add(time.Now()) }}
+}
+
+// spawn makes the Props of one actor of the tree.
+func (c *core) props(kind string, produce actor.Producer) *actor.Props {
+	return c.sys.Tree.Props(kind, produce)
+}
+
+// mayOpen reports whether an actor begins its work with this message: with begin when the tree is built, and with
+// Started when it is restarted in a tree that stands. An actor opens once in its life, whichever comes first.
+func (c *core) mayOpen(message any, opened *bool) bool {
+	_, started := message.(*actor.Started)
+	if *opened || started && !c.wired.Load() {
+		return false
+	}
+	*opened = true
+	return true
+}

@@ -1,0 +1,131 @@
+package actors
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"reax/models"
+)
+
+const (
+	retentionFirst   = time.Minute
+	retentionPause   = time.Hour
+	retentionStep    = 500 // rows in one transaction, so that nobody waits long behind it
+	retentionBreath  = 20 * time.Millisecond
+	retentionRead    = 5 * time.Second
+	retentionMinutes = 90 * 24 * time.Hour // of minute statistics
+)
+
+// retention deletes finished tasks that are older than their state is kept, in small steps through the journal.
+type retention struct {
+	*core
+	timer *time.Timer
+	after int64 // the walk has come this far
+	gone  int64 // deleted in this walk
+}
+
+type sweep struct{}
+
+// IgnoreDeadLetterLogging marks a message whose loss means only that the actor is gone.
+func (*sweep) IgnoreDeadLetterLogging() {}
+
+func newRetention(c *core) actor.Producer {
+	return func() actor.Actor { return &retention{core: c} }
+}
+
+func (r *retention) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		r.rearm(c, retentionFirst)
+	case *sweep:
+		r.step(c)
+	case *TasksPurged:
+		r.gone += m.N
+		r.rearm(c, retentionBreath)
+	case error:
+		r.logger.Warn("old tasks could not be deleted", slog.Any("error", m))
+		r.rearm(c, retentionPause)
+	case *actor.Stopping, *actor.Restarting:
+		if r.timer != nil {
+			r.timer.Stop()
+		}
+	}
+}
+
+func (r *retention) rearm(c actor.Context, d time.Duration) {
+	self, root := c.Self(), c.ActorSystem().Root
+	r.timer = time.AfterFunc(d, func() { root.Send(self, &sweep{}) })
+}
+
+// step walks ids upwards from the oldest: creation times ascend with them, so the walk ends at the first young task.
+func (r *retention) step(c actor.Context) {
+	now := time.Now()
+	shortest := r.opts.Retention.shortest()
+	if shortest == 0 {
+		return // everything is kept for ever
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), retentionRead)
+	defer cancel()
+	rows, err := r.store.FinishedBefore(ctx, r.after, models.At(now.Add(-shortest)), retentionStep)
+	if err != nil {
+		r.logger.Warn("old tasks cannot be looked for", slog.Any("error", err))
+		r.rearm(c, retentionPause)
+		return
+	}
+	if len(rows) == 0 {
+		r.finish(c)
+		return
+	}
+	var doomed []int64
+	for i := range rows {
+		t := &rows[i]
+		keep := r.opts.Retention.of(t.State)
+		if keep > 0 && t.FinishedAt <= models.At(now.Add(-keep)) {
+			doomed = append(doomed, t.ID)
+		}
+		r.after = t.ID
+	}
+	if len(doomed) == 0 {
+		r.rearm(c, retentionBreath)
+		return
+	}
+	c.Request(r.journal, &PurgeTasks{IDs: doomed, Minutes: models.At(now.Add(-retentionMinutes))})
+}
+
+func (r *retention) finish(c actor.Context) {
+	if r.gone > 0 {
+		r.logger.Info("old tasks were deleted", slog.Int64("tasks", r.gone))
+		r.hub.Publish("tasks", "stats")
+	}
+	r.after, r.gone = 0, 0
+	r.rearm(c, retentionPause)
+}
+
+func (r Retention) of(s models.State) time.Duration {
+	switch s {
+	case models.StateSuccess:
+		return r.Success
+	case models.StateFailed:
+		return r.Failed
+	case models.StateDead:
+		return r.Dead
+	case models.StateCancelled:
+		return r.Cancelled
+	default:
+		return 0
+	}
+}
+
+// shortest is the shortest time that any state is kept; 0 when all are kept for ever.
+func (r Retention) shortest() time.Duration {
+	var least time.Duration
+	for _, d := range []time.Duration{r.Success, r.Failed, r.Dead, r.Cancelled} {
+		if d > 0 && (least == 0 || d < least) {
+			least = d
+		}
+	}
+	return least
+}

@@ -1,0 +1,143 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/google/uuid"
+
+	"reax/actors/kit"
+	"reax/models"
+	"reax/tasks"
+)
+
+// Options configure a Runtime. Zero fields take the defaults.
+type Options struct {
+	Logger        *slog.Logger
+	Version       string
+	ShutdownGrace time.Duration // how long running tasks may go on after Stop; default 30 s
+	HandlerGrace  time.Duration // how long a handler may ignore the end of its context; default 5 s
+	PromoteBase   time.Duration // wait after which a task of priority 1 is lifted; default 300 s
+	PromoteStep   time.Duration // added for each priority below; default 30 s
+	Retention     Retention
+
+	fault func(kind string, message any) // called before an actor handles a message; tests crash actors with it
+}
+
+// Retention says how long finished tasks are kept, per state. Zero means for ever.
+type Retention struct{ Success, Failed, Dead, Cancelled time.Duration }
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&o.ShutdownGrace, shutdownGraceDefault},
+		{&o.HandlerGrace, handlerGraceDefault},
+		{&o.PromoteBase, promoteBaseDefault},
+		{&o.PromoteStep, promoteStepDefault},
+	} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	return o
+}
+
+// Runtime is the whole actor tree behind ordinary methods. All of them are safe for use from many goroutines.
+type Runtime struct {
+	*core
+	root *actor.PID
+	life *lifecycle
+}
+
+// Start starts the tree and returns when tasks can be accepted. What a former process left running is recovered by the
+// journal before it writes anything else. The store must stay open until Stop has returned.
+func Start(ctx context.Context, store *models.Store, registry *tasks.Registry, opts Options) (*Runtime, error) {
+	if err := registry.Err(); err != nil {
+		return nil, fmt.Errorf("the task types are not valid: %w", err)
+	}
+	boot, err := uuid.NewV7()
+	if err != nil {
+		return nil, fmt.Errorf("making a boot id: %w", err)
+	}
+	opts = opts.withDefaults()
+	sys := kit.NewSystem(opts.Logger)
+	sys.Tree.Fault = opts.fault
+	c := &core{
+		opts: opts, logger: opts.Logger, store: store, registry: registry, bootID: boot.String(), sys: sys, hub: kit.NewHub(),
+		poolOf: kit.NewTable[string, *actor.PID](), runs: kit.NewTable[int64, *run](),
+		reports: kit.NewTable[string, *PoolReported](), counts: kit.NewTable[countKey, int64](),
+		settings: kit.NewTable[string, models.TypeSetting](),
+	}
+	if err := c.load(ctx); err != nil {
+		return nil, err
+	}
+	ready := make(chan struct{}, 1)
+	props := c.props("supervisor", newSupervisor(c, ready)).Configure(actor.WithGuardian(actor.NewRestartingStrategy()))
+	root, err := sys.Root.SpawnNamed(props, "reax")
+	if err != nil {
+		return nil, fmt.Errorf("starting the supervisor: %w", err)
+	}
+	r := &Runtime{core: c, root: root, life: newLifecycle()}
+	select {
+	case <-ready:
+		return r, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("starting the runtime: %w", context.Cause(ctx))
+	}
+}
+
+// load reads what the actors and the health figures start from.
+func (c *core) load(ctx context.Context) error {
+	settings, err := c.store.TypeSettings(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the settings of task types: %w", err)
+	}
+	for _, s := range settings {
+		c.settings.Put(s.Type, s)
+	}
+	counts, err := c.store.Counts(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the counts of tasks: %w", err)
+	}
+	for _, n := range counts {
+		c.counts.Put(countKey{n.Type, n.State}, n.N)
+	}
+	c.writer = models.NewWriter(c.store, c.bootID)
+	c.writer.OnCount = func(typ string, state models.State, delta int64) {
+		n, _ := c.counts.Get(countKey{typ, state})
+		c.counts.Put(countKey{typ, state}, n+delta)
+	}
+	return nil
+}
+
+func (c *core) boot() models.Boot {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return models.Boot{ID: c.bootID, StartedAt: models.At(time.Now()), Host: host, PID: os.Getpid(), Version: c.opts.Version}
+}
+
+func (c *core) holdsOnCrash(typ string) bool {
+	def, ok := c.registry.Lookup(typ)
+	return ok && def.Policy.OnCrash == tasks.Hold
+}
+
+// Registry is the set of task types that this runtime runs.
+func (r *Runtime) Registry() *tasks.Registry { return r.registry }
+
+// Tree is the live supervision tree, parents before children. It asks no actor.
+func (r *Runtime) Tree() []TreeRow { return r.sys.Tree.Snapshot() }
+
+// Subscribe calls f with the names of what changed ("tasks", "stats", "types", "progress", "health"), at most a few
+// times a second, until the returned function is called. f must not block.
+func (r *Runtime) Subscribe(f func(topics []string)) (unsubscribe func()) { return r.hub.Subscribe(f) }

@@ -1,0 +1,110 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"reax/models"
+)
+
+const (
+	schedulerBatch   = 2_000
+	schedulerRecheck = 5 * time.Second // the wall clock may jump, and a timer sleeps with the machine
+	schedulerRetry   = time.Second
+	schedulerPause   = 5 * time.Millisecond // between two looks, so that a stream of due tasks is taken in groups
+	schedulerRead    = 2 * time.Second
+)
+
+// scheduler owns time: it makes tasks ready whose run-at or retry has come. It keeps no list of them. The ledger's index
+// knows who is next, and all the scheduler holds is the moment of its next look; so a crash loses nothing, and a
+// million tasks for next month cost nothing. Recurring schedules will live here too.
+type scheduler struct {
+	*core
+	opened bool
+	timer  *time.Timer
+	next   models.Instant // of the timer; none when it is not armed
+	busy   bool           // the journal is releasing what the last look found
+}
+
+type look struct{}
+
+// IgnoreDeadLetterLogging marks a message whose loss means only that the scheduler is gone.
+func (*look) IgnoreDeadLetterLogging() {}
+
+func newScheduler(c *core) actor.Producer {
+	return func() actor.Actor { return &scheduler{core: c} }
+}
+
+func (s *scheduler) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started, *begin:
+		if s.mayOpen(m, &s.opened) {
+			s.look(c)
+		}
+	case *look:
+		s.next = 0
+		s.look(c)
+	case *TasksWaiting:
+		s.wakeAt(c, m.Earliest)
+	case *TasksReleased:
+		s.busy = false
+		s.wakeAt(c, models.At(time.Now().Add(schedulerPause)))
+	case error: // the ledger would not release them; they are still due
+		s.busy = false
+		s.wakeAt(c, models.At(time.Now().Add(schedulerRetry)))
+	case *actor.Stopping, *actor.Restarting:
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+	case *actor.Stopped:
+	default:
+		s.logger.Warn("the scheduler was sent something it does not know", slog.String("message", fmt.Sprintf("%T", m)))
+	}
+}
+
+// look asks the ledger what is due, and has the journal release it.
+func (s *scheduler) look(c actor.Context) {
+	now := time.Now()
+	s.wakeAt(c, models.At(now.Add(schedulerRecheck)))
+	if s.busy {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), schedulerRead)
+	defer cancel()
+	due, err := s.store.DueIDs(ctx, models.At(now), schedulerBatch)
+	if err != nil {
+		s.logger.Error("the scheduler cannot read the ledger", slog.Any("error", err))
+		s.wakeAt(c, models.At(now.Add(schedulerRetry)))
+		return
+	}
+	if len(due) > 0 {
+		s.busy = true
+		c.Request(s.journal, &ReleaseTasks{IDs: due})
+		return
+	}
+	next, err := s.store.NextDue(ctx)
+	if err != nil {
+		s.logger.Error("the scheduler cannot read the ledger", slog.Any("error", err))
+		return
+	}
+	if next != 0 {
+		s.wakeAt(c, next)
+	}
+}
+
+// wakeAt arms the timer for at, unless it rings sooner anyway.
+func (s *scheduler) wakeAt(c actor.Context, at models.Instant) {
+	if s.next != 0 && s.next <= at {
+		return
+	}
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.next = at
+	self, root := c.Self(), c.ActorSystem().Root
+	s.timer = time.AfterFunc(max(time.Until(at.Time()), 0), func() { root.Send(self, &look{}) })
+}

@@ -1,0 +1,66 @@
+package actors
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"reax/models"
+)
+
+const (
+	statisticsPause = 5 * time.Second
+	statisticsRead  = 2 * time.Second
+	healthWindow    = 5 * time.Minute
+)
+
+// statistics keeps the figures that health shows, so that a health check costs no query.
+type statistics struct {
+	*core
+	timer *time.Timer
+}
+
+type measure struct{}
+
+// IgnoreDeadLetterLogging marks a message whose loss means only that the actor is gone.
+func (*measure) IgnoreDeadLetterLogging() {}
+
+func newStatistics(c *core) actor.Producer {
+	return func() actor.Actor { return &statistics{core: c} }
+}
+
+func (s *statistics) Receive(c actor.Context) {
+	switch c.Message().(type) {
+	case *actor.Started:
+		s.measure(c)
+	case *measure:
+		s.measure(c)
+	case *actor.Stopping, *actor.Restarting:
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+	}
+}
+
+func (s *statistics) measure(c actor.Context) {
+	ctx, cancel := context.WithTimeout(context.Background(), statisticsRead)
+	defer cancel()
+	now := time.Now()
+	minutes, err := s.store.MinuteStats(ctx, models.At(now.Add(-healthWindow)), models.At(now.Add(time.Minute)))
+	if err != nil {
+		s.logger.Warn("the statistics cannot be read", slog.Any("error", err))
+	} else {
+		var good, all int64
+		for i := range minutes {
+			m := &minutes[i]
+			good += m.Succeeded
+			all += m.Succeeded + m.Retried + m.Failed + m.Dead
+		}
+		s.figures.succeeded5m.Store(good)
+		s.figures.finished5m.Store(all)
+	}
+	self, root := c.Self(), c.ActorSystem().Root
+	s.timer = time.AfterFunc(statisticsPause, func() { root.Send(self, &measure{}) })
+}
