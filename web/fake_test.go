@@ -1,0 +1,346 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reax/actors"
+	"reax/models"
+	"reax/tasks"
+)
+
+// fake is a runtime and a ledger in memory. It does just enough for the handlers to have something to say.
+type fake struct {
+	registry *tasks.Registry
+
+	mu       sync.Mutex
+	rows     []models.Task
+	attempts []models.Attempt
+	logs     []models.LogLine
+	counts   []models.Count
+	minutes  []models.MinuteStat
+	health   actors.Health
+	paused   map[string]actors.Change
+	sizes    map[string]int
+	err      error // what every change gives, if not nil
+	readErr  error // what every read gives, if not nil
+	enqueues []actors.EnqueueRequest
+	changes  []actors.Change
+	repeats  []json.RawMessage
+	bulks    []actors.BulkRequest
+	block    bool // changes wait for the end of their context
+}
+
+type reportParams struct {
+	UserID int64  `json:"user_id" jsonschema:"required,minimum=1"`
+	Date   string `json:"date,omitempty"`
+}
+
+const start = models.Instant(1_767_225_600_123_456) // 2026-01-01T00:00:00.123456Z
+
+func newFake(t testing.TB) *fake {
+	t.Helper()
+	r := tasks.NewRegistry()
+	tasks.Register(r, "report.generate", func(context.Context, reportParams) (any, error) { return nil, nil },
+		tasks.Describe("Writes a report"), tasks.Timeout(2*time.Minute))
+	require.NoError(t, r.Add(tasks.Definition{
+		Name: "any", Kind: tasks.KindGo, Schema: tasks.AnyObject(), Policy: tasks.DefaultPolicy(),
+		Handler: func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil },
+	}))
+	require.NoError(t, r.Err())
+	return &fake{
+		registry: r, paused: map[string]actors.Change{}, sizes: map[string]int{},
+		health: actors.Health{
+			Status: actors.StatusOK, Backlog: 3, OldestWait: 1500 * time.Millisecond, WorkersBusy: 1, WorkersTotal: 8,
+			SuccessRate5m: 0.75, Finished5m: 4, DatabaseOK: true,
+		},
+	}
+}
+
+// add stores a task as a test needs it.
+func (f *fake) add(t models.Task) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.insert(t)
+}
+
+func (f *fake) insert(t models.Task) int64 {
+	t.ID = int64(len(f.rows) + 1)
+	if t.Type == "" {
+		t.Type = "any"
+	}
+	if t.State == "" {
+		t.State = models.StatePending
+	}
+	if t.Params == "" {
+		t.Params = "{}"
+	}
+	t.TraceID = fmt.Sprintf("%032x", t.ID)
+	t.CreatedAt, t.UpdatedAt, t.RunAt = start, start, start
+	f.rows = append(f.rows, t)
+	return t.ID
+}
+
+func (f *fake) stored() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.rows)
+}
+
+func (f *fake) begin(ctx context.Context) error {
+	if f.block {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return f.err
+}
+
+func (f *fake) Enqueue(ctx context.Context, req actors.EnqueueRequest) (actors.Enqueued, error) {
+	if err := f.begin(ctx); err != nil {
+		return actors.Enqueued{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.enqueue(req)
+}
+
+func (f *fake) enqueue(req actors.EnqueueRequest) (actors.Enqueued, error) {
+	d, ok := f.registry.Lookup(req.Type)
+	if !ok {
+		return actors.Enqueued{}, actors.ErrUnknownType
+	}
+	if len(req.Params) > actors.MaxParamsBytes {
+		return actors.Enqueued{}, &actors.TooLargeError{What: "params", Limit: actors.MaxParamsBytes}
+	}
+	if bad, ok := errors.AsType[*tasks.InvalidError](d.Schema.Check(req.Params)); ok {
+		for i := range bad.Fields {
+			bad.Fields[i].Location = "/params" + bad.Fields[i].Location
+		}
+		return actors.Enqueued{}, bad
+	}
+	for _, row := range f.rows {
+		if req.UniqueKey != "" && row.UniqueKey == req.UniqueKey {
+			return actors.Enqueued{Task: row, Duplicate: true}, nil
+		}
+	}
+	f.enqueues = append(f.enqueues, req)
+	tags, _ := json.Marshal(req.Tags)
+	id := f.insert(models.Task{
+		Type: req.Type, Params: string(req.Params), UniqueKey: req.UniqueKey, Tags: string(tags), EnqueuedBy: req.By,
+		Priority: max(req.Priority, 1),
+	})
+	return actors.Enqueued{Task: f.rows[id-1]}, nil
+}
+
+func (f *fake) EnqueueBatch(ctx context.Context, reqs []actors.EnqueueRequest) ([]actors.Enqueued, error) {
+	if err := f.begin(ctx); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := slices.Clone(f.rows)
+	var all []actors.Enqueued
+	bad := map[int]error{}
+	for i, req := range reqs {
+		e, err := f.enqueue(req)
+		if err != nil {
+			bad[i] = err
+		}
+		all = append(all, e)
+	}
+	if len(bad) > 0 {
+		f.rows = before
+		return nil, &actors.BatchError{Errors: bad}
+	}
+	return all, nil
+}
+
+func (f *fake) change(ctx context.Context, id int64, action string, to models.State, c actors.Change) (models.Task, error) {
+	if err := f.begin(ctx); err != nil {
+		return models.Task{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id > int64(len(f.rows)) {
+		return models.Task{}, models.ErrNotFound
+	}
+	row := &f.rows[id-1]
+	if !row.State.CanBecome(to) {
+		return models.Task{}, &models.StateError{ID: id, State: row.State, Action: action}
+	}
+	row.State = to
+	f.changes = append(f.changes, c)
+	return *row, nil
+}
+
+func (f *fake) Retry(ctx context.Context, id int64, c actors.Change) (models.Task, error) {
+	return f.change(ctx, id, "retry", models.StatePending, c)
+}
+
+func (f *fake) Cancel(ctx context.Context, id int64, c actors.Change) (models.Task, error) {
+	return f.change(ctx, id, "cancel", models.StateCancelled, c)
+}
+
+func (f *fake) Discard(ctx context.Context, id int64, c actors.Change) (models.Task, error) {
+	return f.change(ctx, id, "discard", models.StateCancelled, c)
+}
+
+func (f *fake) Repeat(ctx context.Context, id int64, params json.RawMessage, c actors.Change) (actors.Enqueued, error) {
+	if err := f.begin(ctx); err != nil {
+		return actors.Enqueued{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id > int64(len(f.rows)) {
+		return actors.Enqueued{}, models.ErrNotFound
+	}
+	old := f.rows[id-1]
+	if !old.State.IsFinal() {
+		return actors.Enqueued{}, &models.StateError{ID: id, State: old.State, Action: "repeat"}
+	}
+	f.repeats, f.changes = append(f.repeats, params), append(f.changes, c)
+	if params == nil {
+		params = json.RawMessage(old.Params)
+	}
+	again := f.insert(models.Task{Type: old.Type, Params: string(params), RepeatedFrom: id})
+	return actors.Enqueued{Task: f.rows[again-1]}, nil
+}
+
+func (f *fake) Bulk(ctx context.Context, req actors.BulkRequest) (actors.BulkReport, error) {
+	if err := f.begin(ctx); err != nil {
+		return actors.BulkReport{}, err
+	}
+	f.bulks = append(f.bulks, req)
+	return actors.BulkReport{Matched: 3, Done: 2, Skipped: []actors.Skip{{ID: 9, Reason: "it runs"}}, SkippedTotal: 1}, nil
+}
+
+func (f *fake) typeChange(ctx context.Context, typ string, c actors.Change) error {
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	if _, ok := f.registry.Lookup(typ); !ok {
+		return actors.ErrUnknownType
+	}
+	f.changes = append(f.changes, c)
+	return nil
+}
+
+func (f *fake) Pause(ctx context.Context, typ string, c actors.Change) error {
+	err := f.typeChange(ctx, typ, c)
+	if err == nil {
+		f.paused[typ] = c
+	}
+	return err
+}
+
+func (f *fake) Resume(ctx context.Context, typ string, c actors.Change) error {
+	err := f.typeChange(ctx, typ, c)
+	delete(f.paused, typ)
+	return err
+}
+
+func (f *fake) Resize(ctx context.Context, typ string, n int, c actors.Change) error {
+	err := f.typeChange(ctx, typ, c)
+	f.sizes[typ] = n
+	return err
+}
+
+func (f *fake) Pool(typ string) (actors.PoolStatus, bool) {
+	d, ok := f.registry.Lookup(typ)
+	if !ok {
+		return actors.PoolStatus{}, false
+	}
+	size := d.Policy.Concurrency
+	if n := f.sizes[typ]; n > 0 {
+		size = n
+	}
+	c, paused := f.paused[typ]
+	return actors.PoolStatus{Concurrency: size, Busy: 1, Ready: 2, Paused: paused, PauseReason: c.Reason, PausedBy: c.By}, true
+}
+
+func (f *fake) Registry() *tasks.Registry { return f.registry }
+func (f *fake) Health() actors.Health     { return f.health }
+func (f *fake) Tree() []actors.TreeRow {
+	return []actors.TreeRow{{ID: "supervisor", Kind: "supervisor"}, {ID: "journal", Parent: "supervisor", Kind: "journal", Depth: 1, Processed: 42}}
+}
+
+func (f *fake) Task(_ context.Context, id int64) (models.Task, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.readErr != nil {
+		return models.Task{}, f.readErr
+	}
+	if id > int64(len(f.rows)) {
+		return models.Task{}, models.ErrNotFound
+	}
+	return f.rows[id-1], nil
+}
+
+func (f *fake) Attempts(_ context.Context, id int64) ([]models.Attempt, error) {
+	var all []models.Attempt
+	for _, a := range f.attempts {
+		if a.TaskID == id {
+			all = append(all, a)
+		}
+	}
+	return all, f.readErr
+}
+
+func (f *fake) List(_ context.Context, q models.Filter, limit int) (models.Page, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.readErr != nil {
+		return models.Page{}, f.readErr
+	}
+	var page models.Page
+	for _, row := range slices.Backward(f.rows) {
+		if q.Before != 0 && row.ID >= q.Before ||
+			len(q.States) > 0 && !slices.Contains(q.States, row.State) ||
+			len(q.Types) > 0 && !slices.Contains(q.Types, row.Type) ||
+			q.TraceID != "" && row.TraceID != q.TraceID ||
+			q.CreatedFrom != 0 && row.CreatedAt < q.CreatedFrom || q.CreatedTo != 0 && row.CreatedAt >= q.CreatedTo {
+			continue
+		}
+		if len(page.Tasks) == limit {
+			page.Next = page.Tasks[limit-1].ID
+			break
+		}
+		if len(row.Params) > 2048 {
+			row.Params, row.Cut = row.Params[:2048], true
+		}
+		page.Tasks = append(page.Tasks, row)
+	}
+	return page, nil
+}
+
+func (f *fake) Logs(_ context.Context, id int64, attempt, after, limit int) ([]models.LogLine, error) {
+	var lines []models.LogLine
+	for _, l := range f.logs {
+		if l.TaskID == id && l.Attempt == attempt && l.Seq > after && len(lines) < limit {
+			lines = append(lines, l)
+		}
+	}
+	return lines, f.readErr
+}
+
+func (f *fake) Counts(context.Context) ([]models.Count, error) { return f.counts, f.readErr }
+
+func (f *fake) MinuteStats(_ context.Context, from, to models.Instant) ([]models.MinuteStat, error) {
+	var rows []models.MinuteStat
+	for _, m := range f.minutes {
+		if m.Minute >= from && m.Minute < to {
+			rows = append(rows, m)
+		}
+	}
+	return rows, f.readErr
+}
+
+var errSecret = errors.New("open /var/secret/reax.db: no such table: hunter2")

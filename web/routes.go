@@ -1,0 +1,146 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	apiPath      = "/api/v1"
+	writeTimeout = 15 * time.Second // after which a call is answered 503 rather than left waiting for the database
+	bulkTimeout  = 5 * time.Minute  // a bulk action works through up to 100,000 tasks
+)
+
+// routes is every path that reax answers.
+func (s *Server) routes(api huma.API) {
+	const tasks, types, watch = "Tasks", "Types", "Watching"
+
+	post, get, patch := http.MethodPost, http.MethodGet, http.MethodPatch
+	route(s, api, post, apiPath+"/tasks", "enqueue-task", tasks, "Accept a task", s.enqueueTask, created, fails(404, 413))
+	route(s, api, post, apiPath+"/tasks/batch", "enqueue-batch", tasks, "Accept up to 1,000 tasks, all or none", s.enqueueBatch, created, fails(413))
+	route(s, api, post, apiPath+"/tasks/bulk", "bulk-action", tasks, "Retry, cancel or discard many tasks", s.bulk, fails(413), within(bulkTimeout))
+	route(s, api, get, apiPath+"/tasks", "list-tasks", tasks, "List tasks, newest first", s.listTasks)
+	route(s, api, get, apiPath+"/tasks/{id}", "get-task", tasks, "Get one task with its attempts", s.getTask, fails(404))
+	route(s, api, get, apiPath+"/tasks/{id}/logs", "get-task-logs", tasks, "Get the log lines of one attempt", s.getLogs, fails(404))
+	route(s, api, post, apiPath+"/tasks/{id}/retry", "retry-task", tasks, "Run a task again", s.retryTask, fails(404, 409))
+	route(s, api, post, apiPath+"/tasks/{id}/cancel", "cancel-task", tasks, "Stop a task, or keep it from starting", s.cancelTask, fails(404, 409))
+	route(s, api, post, apiPath+"/tasks/{id}/discard", "discard-task", tasks, "Give up on a failed or dead task", s.discardTask, fails(404, 409))
+	route(s, api, post, apiPath+"/tasks/{id}/repeat", "repeat-task", tasks, "Make a new task from a finished one", s.repeatTask, created, fails(404, 409, 413))
+
+	route(s, api, get, apiPath+"/types", "list-types", types, "List the task types", s.listTypes)
+	route(s, api, patch, apiPath+"/types/{name}", "resize-type", types, "Set how many tasks of a type run at one time", s.resizeType, fails(404))
+	route(s, api, post, apiPath+"/types/{name}/pause", "pause-type", types, "Stop a type from starting tasks", s.pauseType, fails(404))
+	route(s, api, post, apiPath+"/types/{name}/resume", "resume-type", types, "Let a paused type start tasks again", s.resumeType, fails(404))
+
+	route(s, api, get, apiPath+"/stats", "get-stats", watch, "Counts, rates and times", s.getStats)
+	route(s, api, get, apiPath+"/actors", "list-actors", watch, "The live actor tree", s.listActors)
+	route(s, api, get, "/healthz", "get-health", watch, "How reax is: 200, or 503 when it is down or draining", s.getHealth, alsoHealth)
+	route(s, api, get, "/readyz", "get-ready", watch, "200 when tasks are accepted, else 503", s.getReady, alsoHealth)
+
+	group := s.echo.Group(s.base)
+	group.GET(apiPath+"/openapi.json", func(c echo.Context) error { return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, s.openapi) })
+	group.GET("/", s.home)
+	group.GET("/static/:hash/:file", s.asset)
+}
+
+// option changes an operation before it is registered.
+type option func(*operation)
+
+type operation struct {
+	huma.Operation
+	timeout time.Duration
+	fails   []int
+	created bool
+	health  bool
+}
+
+// created makes 201 the usual answer; 200 then means that an existing task was returned instead.
+func created(o *operation) { o.DefaultStatus, o.created = http.StatusCreated, true }
+
+// alsoHealth says that 503 has the same body as 200.
+func alsoHealth(o *operation) { o.health = true }
+
+// fails lists the errors of an operation beside those that all have.
+func fails(statuses ...int) option { return func(o *operation) { o.fails = statuses } }
+
+// within sets a time limit other than writeTimeout.
+func within(d time.Duration) option { return func(o *operation) { o.timeout = d } }
+
+// route registers one operation: its document, its body check, its time limit, and its errors as problems.
+func route[I, O any](s *Server, api huma.API, method, path, id, tag, summary string,
+	handler func(context.Context, *I) (*O, error), options ...option,
+) {
+	op := operation{timeout: writeTimeout, Operation: huma.Operation{
+		Method: method, Path: path, OperationID: id, Summary: summary, Tags: []string{tag},
+		// checkBody has read and checked the body when huma gets it. A read deadline left on the connection would end
+		// the request's context while its task waits for the database.
+		SkipValidateBody: true, MaxBodyBytes: -1, BodyReadTimeout: -1,
+	}}
+	for _, o := range options {
+		o(&op)
+	}
+	schemas := api.OpenAPI().Components.Schemas
+	if field, ok := reflect.TypeFor[I]().FieldByName("Body"); ok {
+		op.fails = append(op.fails, 400, 413, 415)
+		s.bodies[id] = newBodyCheck(s, field.Type)
+	}
+	op.Responses = map[string]*huma.Response{}
+	success := http.StatusOK
+	if op.created {
+		success = http.StatusCreated
+	}
+	answer := func(description string) *huma.Response {
+		body, _ := reflect.TypeFor[O]().FieldByName("Body")
+		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: schemas.Schema(body.Type, true, "")},
+		}}
+	}
+	op.Responses[strconv.Itoa(success)] = answer(http.StatusText(success))
+	if op.created && !strings.HasSuffix(path, "/batch") {
+		op.Responses["200"] = answer("A task that holds the unique key already; nothing was made")
+	}
+	for _, status := range append(op.fails, 403, 422, 500, 503) {
+		op.Responses[strconv.Itoa(status)] = problemResponse(schemas, status)
+	}
+	if op.health {
+		op.Responses["503"] = answer("Not able to work now")
+	}
+	huma.Register(api, op.Operation, func(ctx context.Context, in *I) (*O, error) {
+		ctx, cancel := context.WithTimeout(ctx, op.timeout)
+		defer cancel()
+		out, err := handler(ctx, in)
+		if err != nil {
+			return nil, s.problem(ctx, err)
+		}
+		return out, nil
+	})
+}
+
+func newSchemas() huma.Registry { return huma.NewMapRegistry("#/components/schemas/", schemaName) }
+
+// schemaName names a schema after its Go type: TaskJSON is Task.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	return strings.TrimSuffix(name, "JSON")
+}
+
+// document is the OpenAPI document as it is served. Marshalling it once also keeps requests from doing so at the same
+// time.
+func document(oapi *huma.OpenAPI) []byte {
+	// huma registers its own error model, which no operation answers with.
+	delete(oapi.Components.Schemas.Map(), "ErrorModel")
+	delete(oapi.Components.Schemas.Map(), "ErrorDetail")
+	text, err := json.Marshal(oapi)
+	if err != nil {
+		panic("web: the OpenAPI document: " + err.Error())
+	}
+	return text
+}

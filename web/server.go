@@ -1,0 +1,169 @@
+// Package web is everything that reax says over HTTP: the JSON API, the health checks and the pages. Handlers read from
+// the ledger and change things only through the runtime; they never write a row.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/labstack/echo/v4"
+
+	"reax/actors"
+	"reax/models"
+	"reax/tasks"
+)
+
+// Runtime is what the handlers use of *actors.Runtime. Its methods may be called from many goroutines.
+type Runtime interface {
+	Enqueue(ctx context.Context, req actors.EnqueueRequest) (actors.Enqueued, error)
+	EnqueueBatch(ctx context.Context, reqs []actors.EnqueueRequest) ([]actors.Enqueued, error)
+	Retry(ctx context.Context, id int64, c actors.Change) (models.Task, error)
+	Cancel(ctx context.Context, id int64, c actors.Change) (models.Task, error)
+	Discard(ctx context.Context, id int64, c actors.Change) (models.Task, error)
+	Repeat(ctx context.Context, id int64, params json.RawMessage, c actors.Change) (actors.Enqueued, error)
+	Bulk(ctx context.Context, req actors.BulkRequest) (actors.BulkReport, error)
+	Pause(ctx context.Context, typ string, c actors.Change) error
+	Resume(ctx context.Context, typ string, c actors.Change) error
+	Resize(ctx context.Context, typ string, n int, c actors.Change) error
+	Pool(typ string) (actors.PoolStatus, bool)
+	Registry() *tasks.Registry
+	Health() actors.Health
+	Tree() []actors.TreeRow
+}
+
+// Ledger is what the handlers read of *models.Store. Its methods may be called from many goroutines; they return
+// models.ErrNotFound when the row that was asked for is not there.
+type Ledger interface {
+	Task(ctx context.Context, id int64) (models.Task, error)
+	Attempts(ctx context.Context, taskID int64) ([]models.Attempt, error)
+	List(ctx context.Context, f models.Filter, limit int) (models.Page, error)
+	Logs(ctx context.Context, taskID int64, attempt, afterSeq, limit int) ([]models.LogLine, error)
+	Counts(ctx context.Context) ([]models.Count, error)
+	MinuteStats(ctx context.Context, from, to models.Instant) ([]models.MinuteStat, error)
+}
+
+// Config is what a Server needs. Runtime and Ledger must be set.
+type Config struct {
+	Runtime      Runtime
+	Ledger       Ledger
+	Logger       *slog.Logger // default slog.Default()
+	Version      string       // as the pages and the OpenAPI document show it
+	BasePath     string       // where the server is mounted, e.g. "/reax"; empty for the root
+	AllowedHosts []string     // host names beside localhost that requests may be addressed to, without ports
+}
+
+// Server answers HTTP requests. It owns no listener and no goroutine: the program that mounts it does.
+type Server struct {
+	runtime Runtime
+	ledger  Ledger
+	logger  *slog.Logger
+	version string
+	base    string
+	hosts   map[string]bool
+	echo    *echo.Echo
+	openapi []byte
+	bodies  map[string]*bodyCheck // by operation id; an operation without an entry takes no body
+}
+
+// New makes a Server. It panics when BasePath is not a plain path, which is a mistake in the program and not in its
+// input.
+func New(cfg Config) *Server {
+	base := strings.TrimSuffix(cfg.BasePath, "/")
+	if base != "" && (base[0] != '/' || strings.ContainsAny(base, ":*{}?# ")) {
+		panic(fmt.Sprintf("web: %q is not a base path", cfg.BasePath))
+	}
+	s := &Server{
+		runtime: cfg.Runtime, ledger: cfg.Ledger, logger: cfg.Logger, version: cfg.Version, base: base,
+		hosts: allowedHosts(cfg.AllowedHosts), bodies: map[string]*bodyCheck{},
+	}
+	if s.logger == nil {
+		s.logger = slog.Default()
+	}
+	s.echo = echo.New()
+	s.echo.HTTPErrorHandler = s.writeEchoError
+	// Behind no proxy that we know of, a forwarded address is only a claim.
+	s.echo.IPExtractor = echo.ExtractIPDirect()
+	s.echo.Use(s.identify, s.logRequest, s.recoverPanic, s.guard)
+
+	api := humaecho.NewWithGroup(s.echo, s.echo.Group(base), s.apiConfig())
+	api.UseMiddleware(s.checkBody)
+	s.routes(api)
+	s.openapi = document(api.OpenAPI())
+	return s
+}
+
+// Handler serves requests from the network. Its paths start with BasePath.
+func (s *Server) Handler() http.Handler { return s.serveAs(byAPI) }
+
+// SocketHandler serves requests from a local socket that only its owner can open: they are recorded as such, and their
+// Host header has no meaning.
+func (s *Server) SocketHandler() http.Handler { return s.serveAs(bySocket) }
+
+// Who asked, as EnqueuedBy and the audit record it.
+const (
+	byAPI    = "api"
+	bySocket = "socket"
+)
+
+// caller is what is known of who sent a request.
+type caller struct {
+	by, address, requestID string
+}
+
+type callerKey struct{}
+
+func callerOf(ctx context.Context) caller {
+	c, _ := ctx.Value(callerKey{}).(*caller)
+	if c == nil {
+		return caller{}
+	}
+	return *c
+}
+
+// changeOf makes the record of who changes something, and why.
+func changeOf(ctx context.Context, reason string) actors.Change {
+	c := callerOf(ctx)
+	return actors.Change{By: c.by, Reason: reason, Address: c.address, RequestID: c.requestID}
+}
+
+func (s *Server) serveAs(by string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := &caller{by: by}
+		if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+			who.address = host
+		}
+		r = r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
+		// Echo would route by the encoded path and not decode the names in it.
+		decoded := *r.URL
+		decoded.RawPath = ""
+		r.URL = &decoded
+		// The server below us keeps the body of an answer to HEAD to itself, so that HEAD needs no routes of its own.
+		if r.Method == http.MethodHead {
+			r.Method = http.MethodGet
+		}
+		s.echo.ServeHTTP(w, r)
+	})
+}
+
+// apiConfig is huma's configuration, without the parts of its default that load scripts from elsewhere, add fields of
+// their own to our answers, or serve documents without a lock.
+func (s *Server) apiConfig() huma.Config {
+	cfg := huma.DefaultConfig("reax", s.version)
+	cfg.Info.Description = "Accept tasks, watch them and repair them. Instants are RFC 3339 in UTC with microseconds. " +
+		"Errors are problem details (RFC 9457) with a stable code; their locations are JSON pointers into the body, or " +
+		"path.NAME, query.NAME and header.NAME."
+	cfg.Servers = []*huma.Server{{URL: s.base + "/"}}
+	cfg.Components.Schemas = newSchemas()
+	cfg.CreateHooks = nil
+	cfg.OpenAPIPath, cfg.DocsPath, cfg.SchemasPath = "", "", ""
+	cfg.RejectUnknownQueryParameters = true
+	cfg.Transformers = []huma.Transformer{asProblem}
+	return cfg
+}
