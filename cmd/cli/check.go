@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+)
+
+type checkCmd struct {
+	configFlags
+}
+
+// Run checks everything that serve would refuse before it opens the database.
+func (c *checkCmd) Run(ctx context.Context, a *app) error {
+	asm, err := a.assemble(c.configFlags)
+	if err != nil {
+		return err
+	}
+	cfg := asm.Config
+	if _, err := loopbackAddress(ctx, cfg.Addr); err != nil {
+		return err
+	}
+	if _, err := newLogger(a.stderr, cfg.LogLevel, cfg.LogFormat); err != nil {
+		return err
+	}
+	for _, text := range asm.warnings() {
+		fmt.Fprintln(a.stdout, "warning:", cleanLine(text))
+	}
+	rows := [][]string{}
+	for _, d := range asm.Registry.All() {
+		timeout := "none"
+		if d.Policy.Timeout > 0 {
+			timeout = formatDuration(d.Policy.Timeout)
+		}
+		rows = append(rows, []string{d.Name, d.Kind, timeout, fmt.Sprint(d.Policy.MaxRetries), fmt.Sprint(d.Policy.Priority),
+			fmt.Sprint(d.Policy.Concurrency)})
+	}
+	if err := table(a.stdout, []string{"TYPE", "KIND", "TIMEOUT", "RETRIES", "PRIORITY", "CONCURRENCY"}, rows); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s is good: %s · address %s · database %s\n",
+		cleanLine(cmp.Or(cfg.File, "the built-in configuration")), asm.describe(), cfg.Addr, cleanLine(cfg.Database))
+	return err
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"reax/actors"
+)
+
+// Names and values that hold when nothing else is said.
+const (
+	defaultConfigFile = "reax.yaml"
+	defaultDatabase   = "reax.db"
+	defaultAddr       = "127.0.0.1:8080"
+	defaultDurability = "full"
+)
+
+const (
+	defaultShutdownGrace = 30 * time.Second // the runtime's own
+
+	maxShutdownGrace = 24 * time.Hour
+	maxPromote       = 365 * day
+	maxRetention     = 36_500 * day
+)
+
+// Config is what a configuration file, the environment and the flags say together. Zero durations mean the runtime's
+// own defaults.
+type Config struct {
+	File          string // the file it was read from; empty when there is none
+	Dir           string // where relative paths in the file begin
+	Addr          string
+	Database      string
+	Durability    string // full or normal
+	ShutdownGrace time.Duration
+	Retention     actors.Retention
+	PromoteBase   time.Duration
+	PromoteStep   time.Duration
+	LogLevel      string // debug, info, warn or error
+	LogFormat     string // text or json; empty chooses by whether the log goes to a terminal
+	AllowedHosts  []string
+	Tasks         []taskConfig
+}
+
+// readConfig finds and reads the configuration file: the one named, which must exist, or ./reax.yaml if there is one.
+// The problems found in it come beside as much of the configuration as could be read; an error means that there is a
+// file and it could not be read at all.
+func readConfig(named string) (Config, problems, error) {
+	file := named
+	if file == "" {
+		file = defaultConfigFile
+	}
+	data, err := readLimited(file, maxConfigBytes+1)
+	switch {
+	case named == "" && errors.Is(err, fs.ErrNotExist):
+		return Config{}, nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return Config{}, nil, fmt.Errorf("there is no configuration file %s", file)
+	case err != nil:
+		return Config{}, nil, fmt.Errorf("reading the configuration file: %w", err)
+	}
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return Config{}, nil, fmt.Errorf("finding the folder of %s: %w", file, err)
+	}
+	cfg, found := parseConfig(file, dir, data)
+	return cfg, found, nil
+}
+
+// readLimited reads at most limit bytes of a regular file: a pipe or a device would block or never end.
+func readLimited(file string, limit int64) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", file)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// parseConfig reads the text of a configuration file. It touches nothing outside data.
+func parseConfig(file, dir string, data []byte) (Config, problems) {
+	cfg := Config{File: file, Dir: dir}
+	doc, root, ok := parseDocument(file, data)
+	if !ok {
+		return cfg, doc.problems.sorted()
+	}
+	root.mapping(map[string]func(value){
+		"addr":           func(v value) { cfg.Addr = v.text() },
+		"database":       func(v value) { cfg.Database = inDir(dir, v.text()) },
+		"durability":     func(v value) { cfg.Durability = v.oneOf("full", "normal") },
+		"shutdown_grace": func(v value) { cfg.ShutdownGrace = v.duration(false, maxShutdownGrace) },
+		"promote_base":   func(v value) { cfg.PromoteBase = v.duration(false, maxPromote) },
+		"promote_step":   func(v value) { cfg.PromoteStep = v.duration(false, maxPromote) },
+		"allowed_hosts":  func(v value) { cfg.AllowedHosts = v.texts() },
+		"retention": func(v value) {
+			keep := func(d *time.Duration) func(value) { return func(v value) { *d = v.duration(false, maxRetention) } }
+			v.mapping(map[string]func(value){
+				"success":   keep(&cfg.Retention.Success),
+				"failed":    keep(&cfg.Retention.Failed),
+				"dead":      keep(&cfg.Retention.Dead),
+				"cancelled": keep(&cfg.Retention.Cancelled),
+			})
+		},
+		"log": func(v value) {
+			v.mapping(map[string]func(value){
+				"level":  func(v value) { cfg.LogLevel = v.oneOf(logLevels...) },
+				"format": func(v value) { cfg.LogFormat = v.oneOf(logFormats...) },
+			})
+		},
+		"tasks": func(v value) {
+			v.entries(func(name string, item value) { cfg.Tasks = append(cfg.Tasks, parseTask(name, dir, item)) })
+		},
+		// The key is known, so that a file written for a later version gets this answer and not a guess at a typing error.
+		"schedules": func(v value) { v.fail("schedules are not available in this version yet") },
+	})
+	return cfg, doc.problems.sorted()
+}
+
+// inDir is path seen from dir; an empty path stays empty.
+func inDir(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
