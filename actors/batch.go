@@ -15,21 +15,24 @@ type batch struct {
 	lent     map[string]int // slots by type that the queue has lent
 	used     map[string]int // those that this batch starts tasks on
 	inserts  []*models.NewTask
-	done     []models.Completion
+	done     []*models.Completion
 	lost     []models.RunKey
 	stuck    []models.RunKey
 	due      []int64
 	wanted   []models.Candidate
 	progress []models.ProgressNote
 	logs     []models.LogLine
+	firings  []*models.Firing
 
-	ended    []models.Completed
+	ended    []models.Ended
 	ready    []models.Ready
 	claimed  []*models.Claimed
 	answers  []answer
 	orders   []*models.StopOrder
 	settings []models.TypeSetting
 	earliest models.Instant
+	fired    []*models.Fired
+	saved    []*models.SchedulesSaved
 }
 
 type answer struct {
@@ -39,12 +42,16 @@ type answer struct {
 
 func newBatch(c *core, ops []op, lent map[string]int) *batch {
 	b := &batch{core: c, ops: ops, lent: lent, used: map[string]int{}}
+	b.inserts = make([]*models.NewTask, 0, len(ops))
+	b.answers = make([]answer, 0, len(ops))
 	for _, o := range ops {
 		switch m := o.msg.(type) {
 		case *EnqueueTasks:
 			b.inserts = append(b.inserts, m.Tasks...)
 		case *FinishRuns:
-			b.done = append(b.done, m.Completions...)
+			for i := range m.Completions {
+				b.done = append(b.done, &m.Completions[i])
+			}
 		case *ReturnLost:
 			b.lost = append(b.lost, m.Runs...)
 		case *ReportStuck:
@@ -57,6 +64,8 @@ func newBatch(c *core, ops []op, lent map[string]int) *batch {
 			b.progress = append(b.progress, m.Note)
 		case *SaveLogs:
 			b.logs = append(b.logs, m.Lines...)
+		case *FireSchedule:
+			b.firings = append(b.firings, m.Firing)
 		}
 	}
 	return b
@@ -100,6 +109,11 @@ func (b *batch) write(tx *models.Tx) (err error) {
 	}
 	for _, o := range b.ops {
 		if err = b.writeOne(tx, o); err != nil {
+			return err
+		}
+	}
+	if len(b.firings) > 0 {
+		if err = b.fire(tx); err != nil {
 			return err
 		}
 	}
@@ -166,6 +180,8 @@ func (b *batch) writeOne(tx *models.Tx, o op) error {
 		b.answers = append(b.answers, answer{o.sender, &TasksEnqueued{}})
 	case *ReleaseTasks:
 		b.answers = append(b.answers, answer{o.sender, &TasksReleased{N: len(m.IDs)}})
+	default:
+		return b.writeSchedule(tx, o)
 	}
 	return nil
 }
@@ -208,6 +224,7 @@ func (b *batch) tell(c actor.Context) {
 		b.core.settings.Put(s.Type, s)
 		c.Send(b.queue, &TypeChanged{Setting: s})
 	}
+	b.tellSchedules()
 	if b.earliest != 0 {
 		c.Send(b.scheduler, &TasksWaiting{Earliest: b.earliest})
 	}

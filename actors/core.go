@@ -28,11 +28,15 @@ type core struct {
 	journal, queue, scheduler, pools *actor.PID
 
 	wired    atomic.Bool
+	synced   atomic.Bool                       // the schedules of the file are in the ledger: those there may fire
 	poolOf   *kit.Table[string, *actor.PID]    // by task type
 	runs     *kit.Table[int64, *run]           // by task id: every run that a pool was given and whose end is not yet reported
 	reports  *kit.Table[string, *PoolReported] // by task type: the last word of each pool
 	counts   *kit.Table[countKey, int64]       // as the ledger's counts; written by the journal
 	settings *kit.Table[string, models.TypeSetting]
+	bulks    *kit.Table[string, *bulkRun]       // by id
+	bulk     atomic.Pointer[actor.PID]          // set when housekeeping has spawned it
+	faulty   *kit.Table[int64, models.Schedule] // schedules with an Error, by id
 
 	figures figures
 }
@@ -76,6 +80,14 @@ func (l *crashLog) since(t time.Time) int {
 		}
 	}
 	return n
+}
+
+// now is the wall clock that schedules go by.
+func (c *core) now() time.Time {
+	if c.opts.now != nil {
+		return c.opts.now()
+	}
+	return time.Now()
 }
 
 // restarter is how each of our supervisors treats failing children.

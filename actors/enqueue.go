@@ -94,8 +94,8 @@ func ask[T any](ctx context.Context, r *Runtime, msg any) (T, error) {
 }
 
 // prepare checks a request and fills in what it leaves to the type.
-func (r *Runtime) prepare(req *EnqueueRequest) (*models.NewTask, error) {
-	def, ok := r.registry.Lookup(req.Type)
+func (c *core) prepare(req *EnqueueRequest) (*models.NewTask, error) {
+	def, ok := c.registry.Lookup(req.Type)
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrUnknownType, models.CutText(req.Type, 200))
 	}

@@ -46,6 +46,9 @@ func (r *Runtime) Health() Health {
 	for _, name := range r.orphanTypes() {
 		degraded("Tasks of type %s wait, and this process has no handler for it.", name)
 	}
+	for _, sentence := range r.scheduleFaults() {
+		degraded("%s", sentence)
+	}
 	if n := r.figures.crashes.since(now.Add(-healthCrashWindow)); n > healthCrashes {
 		degraded("Actors crashed and were restarted %d times in 5 minutes.", n)
 	}

@@ -41,6 +41,7 @@ type fixture struct {
 	t     testing.TB
 	store *models.Store
 	path  string
+	ended bool // the test has ended it itself
 }
 
 // start opens a database in a folder of the test's own and starts a runtime on it. Both end with the test.
@@ -54,17 +55,21 @@ func startOn(t testing.TB, path string, registry *tasks.Registry, opts Options) 
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	store, err := models.Open(t.Context(), models.Config{Path: path, Durability: models.DurabilityNormal, Logger: opts.Logger})
+	store, err := models.Open(t.Context(), models.Config{Path: path, Durability: models.DurabilityNormal, BusyTimeout: 5 * time.Millisecond, Logger: opts.Logger})
 	require.NoError(t, err)
 	r, err := Start(t.Context(), store, registry, opts)
 	require.NoError(t, err)
-	f := &fixture{Runtime: r, t: t, store: store, path: path}
+	f := &fixture{Runtime: r, t: t, store: store, path: store.Path()}
 	t.Cleanup(f.end)
 	return f
 }
 
 // end stops the runtime and closes the database; a second call does nothing.
 func (f *fixture) end() {
+	if f.ended {
+		return
+	}
+	f.ended = true
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	require.NoError(f.t, f.Stop(ctx))
@@ -330,3 +335,6 @@ func (c *tallyOf) moreThanOnce() []int64 {
 }
 
 func pointer[T any](v T) *T { return &v }
+
+// takes is work that lasts for a while. In a bubble that is no real time, and outside of one it must not be called.
+func takes(d time.Duration) { time.Sleep(d) }

@@ -32,6 +32,7 @@ func (h *housekeeping) open(c actor.Context) {
 	spawn(h.core, c, "reconciler", "reconciler", newReconciler(h.core))
 	spawn(h.core, c, "statistics", "statistics", newStatistics(h.core))
 	spawn(h.core, c, "retention", "retention", newRetention(h.core))
+	h.bulk.Store(spawn(h.core, c, "bulk", "bulk", newBulk(h.core)))
 }
 
 // HandleFailure restarts whatever fails.

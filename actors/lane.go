@@ -22,12 +22,14 @@ type lane struct {
 // lanes is what a task type has waiting: ten lanes, one a priority. Only the heads of lanes can be next, so lifting
 // needs no look at the others and is exact however much stays in the ledger.
 type lanes struct {
+	window     int
 	byPriority [10]lane
 	known      map[int64]struct{} // ids in the heaps, so that a task read from the ledger and told of is kept once
 }
 
-func newLanes() *lanes {
-	l := &lanes{known: map[int64]struct{}{}}
+// newLanes returns empty lanes that keep so many tasks each, and know that the ledger may hold some.
+func newLanes(window int) *lanes {
+	l := &lanes{window: window, known: map[int64]struct{}{}}
 	for p := range l.byPriority {
 		l.byPriority[p].spilled = true
 	}
@@ -43,7 +45,7 @@ func (l *lanes) push(r models.Ready) {
 		return
 	}
 	l.add(n, r)
-	if len(n.heap) > laneWindow+laneWindow/5 {
+	if len(n.heap) > l.window+l.window/5 {
 		l.spill(n)
 	}
 }
@@ -64,11 +66,11 @@ func (l *lanes) spill(n *lane) {
 		}
 		return 1
 	})
-	for _, r := range n.heap[laneWindow:] {
+	for _, r := range n.heap[l.window:] {
 		delete(l.known, r.ID)
 	}
-	n.heap = n.heap[:laneWindow]
-	n.spilled, n.last = true, n.heap[laneWindow-1]
+	n.heap = n.heap[:l.window]
+	n.spilled, n.last = true, n.heap[l.window-1]
 }
 
 // wantsRefill reports whether the lane has run dry while the ledger may hold more of it.
@@ -128,6 +130,11 @@ func (l *lanes) oldest() models.Instant {
 		}
 	}
 	return first
+}
+
+// unread reports whether the ledger may hold tasks that are not in the window.
+func (l *lanes) unread() bool {
+	return slices.ContainsFunc(l.byPriority[:], func(n lane) bool { return n.spilled })
 }
 
 // held is how many tasks are in the window.

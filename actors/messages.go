@@ -59,6 +59,28 @@ type (
 		IDs     []int64
 		Minutes models.Instant // delete statistics from before; none deletes none
 	}
+	// SaveSchedules makes, changes and deletes schedules, all or none; answered with *models.SchedulesSaved or an error.
+	SaveSchedules struct {
+		Ctx    context.Context
+		Saves  []models.ScheduleSave
+		Delete []int64
+		By     models.Actor
+	}
+	// SwitchSchedule pauses or resumes a schedule; answered as SaveSchedules is.
+	SwitchSchedule struct {
+		Ctx    context.Context
+		Switch models.ScheduleSwitch
+		By     models.Actor
+	}
+	// StartSchedule stores a task of a schedule outside of its plan; answered as SaveSchedules is.
+	StartSchedule struct {
+		Ctx  context.Context
+		ID   int64
+		Task *models.NewTask
+		By   models.Actor
+	}
+	// FireSchedule deals with what is due of a schedule; answered with *ScheduleFired or an error.
+	FireSchedule struct{ Firing *models.Firing }
 	// LendSlots lets the journal start tasks of a type as it stores them: nothing of the type waits, and so many slots are
 	// free. RecallSlots asks for what is left of them; it is always answered with SlotsReturned.
 	LendSlots struct {
@@ -80,6 +102,7 @@ type (
 	TasksReleased  struct{ N int }
 	TasksPurged    struct{ N int64 }
 	JournalFlushed struct{}
+	ScheduleFired  struct{}
 )
 
 // To the queue.

@@ -230,7 +230,7 @@ func (p *pool) report(c actor.Context) {
 	ends := make([]models.Completion, len(p.done))
 	ids := make([]int64, len(p.done))
 	for i, r := range p.done {
-		ends[i], ids[i] = r.completion(), r.ID
+		ends[i], ids[i] = *r.outcome.Load().means, r.ID
 	}
 	c.Send(p.journal, &FinishRuns{Completions: ends})
 	for _, id := range ids {
@@ -273,7 +273,7 @@ func (p *pool) end(c actor.Context, r *run, cause error) {
 	for i, waiting := range p.backlog {
 		if waiting == r {
 			p.backlog = append(p.backlog[:i:i], p.backlog[i+1:]...)
-			r.outcome.Store(&outcome{err: cause, cause: cause, at: time.Now()})
+			r.finish(outcome{err: cause, cause: cause, at: time.Now()})
 			p.settle(c, r)
 			return
 		}

@@ -103,6 +103,8 @@ func (q *queue) Receive(c actor.Context) {
 				c.Send(t.pid, m)
 			}
 		}
+	case *WhyQuery:
+		c.Respond(q.why(m.Ready))
 	case *dispatch:
 		q.asked = false
 		q.dispatch(c)
@@ -129,7 +131,7 @@ func (q *queue) Receive(c actor.Context) {
 // what runs. The lanes read the ledger when they are first looked at.
 func (q *queue) open(c actor.Context) {
 	for _, def := range q.registry.All() {
-		t := &typeQueue{name: def.Name, waiting: newLanes(), holding: map[int64]int{}}
+		t := &typeQueue{name: def.Name, waiting: newLanes(laneWindow), holding: map[int64]int{}}
 		if s, ok := q.settings.Get(def.Name); ok {
 			t.paused = s.Paused
 		}
@@ -139,6 +141,9 @@ func (q *queue) open(c actor.Context) {
 		}
 		q.types[def.Name] = t
 		q.recall(c, t) // what a former instance had lent
+	}
+	for _, r := range q.runs.Values(func(r *run) bool { return models.IsQuarantined(r.Crashes) }) {
+		q.alone = r.ID
 	}
 	q.stopped = q.figures.draining.Load()
 	q.rearm(c)
@@ -213,7 +218,7 @@ func (q *queue) dispatch(c actor.Context) {
 
 // lend lets the journal start new tasks on slots that nothing waits for, and takes lent slots back when something does.
 func (q *queue) lend(c actor.Context, t *typeQueue) {
-	waits := t.waiting.held() > 0 || q.isSuspect(t.name)
+	waits := t.waiting.held() > 0 || t.waiting.unread() || q.isSuspect(t.name)
 	switch n := t.free(); {
 	case n > 0 && !waits && !t.recall:
 		t.lent += n
@@ -310,16 +315,12 @@ func (q *queue) refill(t *typeQueue) {
 func (q *queue) read(t *typeQueue, priority int, n *lane) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), queueRefill)
 	defer cancel()
-	rows, err := q.store.ReadyAfter(ctx, t.name, priority, n.last.ReadyAt, n.last.ID, queueReadSize)
+	next, err := q.store.ReadyAfter(ctx, t.name, priority, n.last.ReadyAt, n.last.ID, queueReadSize)
 	if err != nil {
 		q.logger.Error("the queue cannot read the ledger", slog.String("type", t.name), slog.Any("error", err))
 		return false
 	}
-	next := make([]models.Ready, len(rows))
-	for i := range rows {
-		next[i] = models.ReadyOf(&rows[i])
-	}
-	t.waiting.refill(priority, next, len(rows) == queueReadSize, func(r models.Ready) bool {
+	t.waiting.refill(priority, next, len(next) == queueReadSize, func(r models.Ready) bool {
 		if _, held := t.holding[r.ID]; held {
 			return true
 		}
@@ -339,10 +340,13 @@ func (q *queue) handOver(c actor.Context, m *TasksClaimed) {
 		if t == nil || t.pid == nil {
 			continue // the reconciler puts it back
 		}
-		t.holding[r.ID] = r.Attempt - 1
 		if models.IsQuarantined(r.Crashes) {
+			if q.alone != 0 && q.alone != r.ID {
+				continue // asked for by a former instance
+			}
 			q.alone = r.ID
 		}
+		t.holding[r.ID] = r.Attempt - 1
 		c.Send(t.pid, &RunTask{Claimed: r})
 	}
 	for _, id := range m.Gone {
@@ -382,14 +386,8 @@ func (q *queue) report(c actor.Context, m *PoolReported) {
 	if s, ok := q.settings.Get(m.Type); ok && s.Concurrency > 0 && s.Concurrency != m.Concurrency {
 		c.Send(m.Pool, &ResizePool{Concurrency: s.Concurrency}) // changed before this pool was known
 	}
-	if s, ok := q.settings.Get(m.Type); ok && s.Concurrency > 0 && s.Concurrency != m.Concurrency {
-		c.Send(m.Pool, &ResizePool{Concurrency: s.Concurrency}) // changed before this pool was known
-	}
 	for _, r := range m.Holds {
 		t.holding[r.ID] = r.Attempt - 1
-		if live, ok := q.runs.Get(r.ID); ok && models.IsQuarantined(live.Crashes) {
-			q.alone = r.ID // after a restart of the queue
-		}
 	}
 	for _, id := range m.Freed {
 		delete(t.holding, id)
@@ -429,8 +427,8 @@ func (q *queue) publishOldest() {
 func (q *queue) audit(c actor.Context) {
 	for _, t := range q.types {
 		ready, _ := q.counts.Get(countKey{t.name, models.CountReady})
-		if ready > 0 && t.waiting.held() == 0 && t.free() > 0 && !q.isSuspect(t.name) {
-			t.waiting = newLanes()
+		if ready > 0 && t.waiting.held() == 0 && len(t.holding) < t.size && !q.isSuspect(t.name) {
+			t.waiting = newLanes(laneWindow)
 		}
 	}
 	q.rearm(c)

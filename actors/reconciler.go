@@ -14,6 +14,7 @@ const (
 	reconcilePause = 2 * time.Second
 	reconcileAge   = time.Second // a younger claim is still on its way
 	reconcileRead  = 2 * time.Second
+	reconcileWait  = 30 * time.Second // for the answer to a probe
 )
 
 // reconciler finds rows that are running in the ledger while nobody runs them: claimed, and then lost with an actor
@@ -22,7 +23,8 @@ const (
 type reconciler struct {
 	*core
 	round    int64
-	suspects map[string][]models.RunKey // by type, of this round
+	asked    time.Time                  // when this round began
+	suspects map[string][]models.RunKey // by type, of this round: those that no pool has answered for yet
 	timer    *time.Timer
 }
 
@@ -60,6 +62,9 @@ func (r *reconciler) rearm(c actor.Context) {
 }
 
 func (r *reconciler) look(c actor.Context) {
+	if r.figures.trouble.Load() != nil {
+		return // runs whose ends wait to be written look lost
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), reconcileRead)
 	defer cancel()
 	rows, err := r.store.RunningOf(ctx, r.bootID)
@@ -67,22 +72,23 @@ func (r *reconciler) look(c actor.Context) {
 		r.logger.Warn("the reconciler cannot read the ledger", slog.Any("error", err))
 		return
 	}
-	r.round++
-	r.suspects = map[string][]models.RunKey{}
+	suspects := map[string][]models.RunKey{}
 	old := models.At(time.Now().Add(-reconcileAge))
 	for i := range rows {
 		t := &rows[i]
 		key := models.RunKey{ID: t.ID, Attempt: t.Attempt}
 		switch {
 		case !r.lives(key) && t.StartedAt <= old:
-			r.suspects[t.Type] = append(r.suspects[t.Type], key)
+			suspects[t.Type] = append(suspects[t.Type], key)
 		case !t.CancelRequestedAt.IsZero(): // the order may have been lost; a second one changes nothing
 			c.Send(r.queue, &StopRun{Type: t.Type, Run: key})
 		}
 	}
-	if len(r.suspects) > 0 {
-		c.Send(r.journal, &ProbeRuns{Round: r.round, From: c.Self()})
+	if len(suspects) == 0 || len(r.suspects) > 0 && time.Since(r.asked) < reconcileWait {
+		return // a new round would make the answers of this one worthless, and they may be slow in coming
 	}
+	r.round, r.asked, r.suspects = r.round+1, time.Now(), suspects
+	c.Send(r.journal, &ProbeRuns{Round: r.round, From: c.Self()})
 }
 
 func (r *reconciler) lives(key models.RunKey) bool {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,15 @@ type outcome struct {
 	panicked *tasks.PanicError // err too; nil when the handler did not panic
 	cause    error             // why the run's context had ended by then; nil when it had not
 	at       time.Time
+	means    *models.Completion // what that is for the task
+}
+
+// finish keeps what a run came back with, and what that means for its task. It is found out on the goroutine of the
+// handler, since a result or an error may be many megabytes long.
+func (r *run) finish(out outcome) {
+	out.means = r.completion(&out)
+	out.result = nil
+	r.outcome.Store(&out)
 }
 
 func (r *run) key() models.RunKey { return models.RunKey{ID: r.ID, Attempt: r.Attempt} }
@@ -90,7 +100,7 @@ func (r *run) execute(pool *actor.PID) {
 		told.End()
 		said.close()
 		out.at, out.cause = time.Now(), context.Cause(r.ctx)
-		r.outcome.Store(&out)
+		r.finish(out)
 		close(r.done) // before looking at detached: one side always sees the other
 		if r.detached.Load() {
 			r.core.sys.Root.Send(pool, &runReturned{run: r})
@@ -147,9 +157,8 @@ func (v *voice) close() {
 }
 
 // completion says what the outcome of a run means for its task: the one place where that is decided.
-func (r *run) completion() models.Completion {
-	out := r.outcome.Load()
-	c := models.Completion{
+func (r *run) completion(out *outcome) *models.Completion {
+	c := &models.Completion{
 		ID: r.ID, Type: r.Type, Attempt: r.Attempt, Failures: r.Failures, StartedAt: r.StartedAt,
 		FinishedAt: max(models.At(out.at), r.StartedAt),
 	}
@@ -178,7 +187,7 @@ func (r *run) completion() models.Completion {
 		c.State, c.Outcome, c.ErrorKind, c.Error = models.StatePending, models.OutcomeInterrupted, tasks.KindShutdown, errorText(err)
 		return c
 	}
-	r.failed(&c, err, cause)
+	r.failed(c, err, cause)
 	return c
 }
 
@@ -216,14 +225,20 @@ func resultText(result json.RawMessage) (string, error) {
 		return "", nil
 	}
 	if err := tasks.CheckJSON(result, tasks.MaxDepth); err != nil {
-		return "", fmt.Errorf("%w: %w", tasks.ErrResult, err)
+		reason := err.Error()
+		if bad, ok := errors.AsType[*tasks.InvalidError](err); ok && len(bad.Fields) > 0 {
+			reason = bad.Fields[0].Message
+		}
+		return "", fmt.Errorf("%w: %s", tasks.ErrResult, reason)
 	}
 	if len(result) <= MaxResultBytes {
 		return string(result), nil
 	}
-	cut, err := json.Marshal(models.CutText(string(result), MaxResultBytes/2))
-	if err != nil {
+	var cut strings.Builder
+	text := json.NewEncoder(&cut)
+	text.SetEscapeHTML(false) // without it no letter takes more than twice its bytes
+	if err := text.Encode(models.CutText(string(result), MaxResultBytes/2-2)); err != nil {
 		return "", fmt.Errorf("cutting the result: %w", err)
 	}
-	return string(cut), nil
+	return strings.TrimSuffix(cut.String(), "\n"), nil
 }

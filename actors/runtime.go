@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,6 +16,9 @@ import (
 	"reax/tasks"
 )
 
+// recoveryWait is how long Start waits for the recovery of runs that a crash cut off.
+const recoveryWait = 2 * time.Second
+
 // Options configure a Runtime. Zero fields take the defaults.
 type Options struct {
 	Logger        *slog.Logger
@@ -24,8 +28,10 @@ type Options struct {
 	PromoteBase   time.Duration // wait after which a task of priority 1 is lifted; default 300 s
 	PromoteStep   time.Duration // added for each priority below; default 30 s
 	Retention     Retention
+	FileSchedules []ScheduleSpec // as SyncSchedules takes them, before any schedule fires; nil leaves the stored ones
 
 	fault func(kind string, message any) // called before an actor handles a message; tests crash actors with it
+	now   func() time.Time               // the wall clock of schedules; tests set it back
 }
 
 // Retention says how long finished tasks are kept, per state. Zero means for ever.
@@ -75,7 +81,7 @@ func Start(ctx context.Context, store *models.Store, registry *tasks.Registry, o
 		opts: opts, logger: opts.Logger, store: store, registry: registry, bootID: boot.String(), sys: sys, hub: kit.NewHub(),
 		poolOf: kit.NewTable[string, *actor.PID](), runs: kit.NewTable[int64, *run](),
 		reports: kit.NewTable[string, *PoolReported](), counts: kit.NewTable[countKey, int64](),
-		settings: kit.NewTable[string, models.TypeSetting](),
+		settings: kit.NewTable[string, models.TypeSetting](), bulks: kit.NewTable[string, *bulkRun](), faulty: kit.NewTable[int64, models.Schedule](),
 	}
 	if err := c.load(ctx); err != nil {
 		return nil, err
@@ -89,9 +95,27 @@ func Start(ctx context.Context, store *models.Store, registry *tasks.Registry, o
 	r := &Runtime{core: c, root: root, life: newLifecycle()}
 	select {
 	case <-ready:
-		return r, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("starting the runtime: %w", context.Cause(ctx))
+	}
+	r.awaitRecovery(ctx)
+	if opts.FileSchedules != nil {
+		if err := r.SyncSchedules(ctx, opts.FileSchedules); err != nil {
+			return nil, errors.Join(err, r.Stop(ctx))
+		}
+	}
+	c.synced.Store(true)
+	sys.Root.Send(c.scheduler, &look{})
+	return r, nil
+}
+
+// awaitRecovery waits until what a former process left running is put in order, so that nobody sees it half done. A
+// ledger that cannot be written now must not keep the server from coming up and saying so.
+func (r *Runtime) awaitRecovery(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, recoveryWait)
+	defer cancel()
+	if err := r.flush(ctx, false); err != nil {
+		r.logger.Warn("the runs of a former process are not put in order yet", slog.Any("error", err))
 	}
 }
 
@@ -110,6 +134,13 @@ func (c *core) load(ctx context.Context) error {
 	}
 	for _, n := range counts {
 		c.counts.Put(countKey{n.Type, n.State}, n.N)
+	}
+	faulty, err := c.store.FaultySchedules(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range faulty {
+		c.faulty.Put(faulty[i].ID, faulty[i])
 	}
 	c.writer = models.NewWriter(c.store, c.bootID)
 	c.writer.OnCount = func(typ string, state models.State, delta int64) {
@@ -138,6 +169,6 @@ func (r *Runtime) Registry() *tasks.Registry { return r.registry }
 // Tree is the live supervision tree, parents before children. It asks no actor.
 func (r *Runtime) Tree() []TreeRow { return r.sys.Tree.Snapshot() }
 
-// Subscribe calls f with the names of what changed ("tasks", "stats", "types", "progress", "health"), at most a few
+// Subscribe calls f with the names of what changed ("tasks", "stats", "types", "schedules", "progress", "health"), at most a few
 // times a second, until the returned function is called. f must not block.
 func (r *Runtime) Subscribe(f func(topics []string)) (unsubscribe func()) { return r.hub.Subscribe(f) }

@@ -21,13 +21,14 @@ const (
 
 // scheduler owns time: it makes tasks ready whose run-at or retry has come. It keeps no list of them. The ledger's index
 // knows who is next, and all the scheduler holds is the moment of its next look; so a crash loses nothing, and a
-// million tasks for next month cost nothing. Recurring schedules will live here too.
+// million tasks for next month cost nothing. Schedules are the same: the ledger knows which is next.
 type scheduler struct {
 	*core
 	opened bool
 	timer  *time.Timer
 	next   models.Instant // of the timer; none when it is not armed
 	busy   bool           // the journal is releasing what the last look found
+	schedules
 }
 
 type look struct{}
@@ -36,7 +37,9 @@ type look struct{}
 func (*look) IgnoreDeadLetterLogging() {}
 
 func newScheduler(c *core) actor.Producer {
-	return func() actor.Actor { return &scheduler{core: c} }
+	return func() actor.Actor {
+		return &scheduler{core: c, schedules: schedules{tables: map[int64]versioned{}, opening: true}}
+	}
 }
 
 func (s *scheduler) Receive(c actor.Context) {
@@ -44,6 +47,7 @@ func (s *scheduler) Receive(c actor.Context) {
 	case *actor.Started, *begin:
 		if s.mayOpen(m, &s.opened) {
 			s.look(c)
+			c.Send(c.Self(), &verify{})
 		}
 	case *look:
 		s.next = 0
@@ -52,10 +56,15 @@ func (s *scheduler) Receive(c actor.Context) {
 		s.wakeAt(c, m.Earliest)
 	case *TasksReleased:
 		s.busy = false
-		s.wakeAt(c, models.At(time.Now().Add(schedulerPause)))
+		s.wakeAt(c, models.At(s.now().Add(schedulerPause)))
+	case *ScheduleFired:
+		s.answered(c, schedulerPause)
+	case *verify:
+		s.verify(c, m.after)
 	case error: // the ledger would not release them; they are still due
 		s.busy = false
-		s.wakeAt(c, models.At(time.Now().Add(schedulerRetry)))
+		s.answered(c, schedulerRetry)
+		s.wakeAt(c, models.At(s.now().Add(schedulerRetry)))
 	case *actor.Stopping, *actor.Restarting:
 		if s.timer != nil {
 			s.timer.Stop()
@@ -66,10 +75,16 @@ func (s *scheduler) Receive(c actor.Context) {
 	}
 }
 
-// look asks the ledger what is due, and has the journal release it.
+// look has the journal deal with all that is due.
 func (s *scheduler) look(c actor.Context) {
-	now := time.Now()
+	now := s.now()
 	s.wakeAt(c, models.At(now.Add(schedulerRecheck)))
+	s.releaseDue(c, now)
+	s.lookAtSchedules(c, now)
+}
+
+// releaseDue asks the ledger which tasks are due, and has the journal release them.
+func (s *scheduler) releaseDue(c actor.Context, now time.Time) {
 	if s.busy {
 		return
 	}
@@ -106,5 +121,5 @@ func (s *scheduler) wakeAt(c actor.Context, at models.Instant) {
 	}
 	s.next = at
 	self, root := c.Self(), c.ActorSystem().Root
-	s.timer = time.AfterFunc(max(time.Until(at.Time()), 0), func() { root.Send(self, &look{}) })
+	s.timer = time.AfterFunc(max(at.Time().Sub(s.now()), 0), func() { root.Send(self, &look{}) })
 }

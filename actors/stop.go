@@ -72,7 +72,7 @@ func (r *Runtime) idleWithin(d time.Duration) bool {
 	defer tick.Stop()
 	for {
 		if r.runs.Len() == 0 && r.slotsOut() == 0 {
-			if err := r.flush(false); err != nil {
+			if err := r.flush(context.Background(), false); err != nil {
 				r.logger.Warn("the ends of the last runs are not durable yet", slog.Any("error", err))
 			}
 			return true
@@ -101,8 +101,8 @@ func (r *Runtime) slotsOut() int {
 }
 
 // flush waits until all that the journal was sent before is durable.
-func (r *Runtime) flush(last bool) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopActors)
+func (r *Runtime) flush(ctx context.Context, last bool) error {
+	ctx, cancel := context.WithTimeout(ctx, stopActors)
 	defer cancel()
 	_, err := kit.Ask[*JournalFlushed](ctx, r.sys, r.journal, &FlushJournal{Last: last})
 	return err
@@ -130,7 +130,7 @@ func (r *Runtime) stop(ctx context.Context) {
 	for _, pid := range []*actor.PID{r.scheduler, r.pools, r.queue} {
 		errs = append(errs, kit.Join(end, r.sys.ActorSystem, pid))
 	}
-	if err := r.flush(true); err != nil {
+	if err := r.flush(context.Background(), true); err != nil {
 		errs = append(errs, fmt.Errorf("making the last changes durable: %w", err))
 	}
 	errs = append(errs, kit.Join(end, r.sys.ActorSystem, r.root))

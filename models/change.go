@@ -145,6 +145,7 @@ func (p *changePlan) decide(t *Task) {
 		return
 	}
 	p.before[t.ID] = t.State
+	p.tx.ungrouped(t.Type, t.State, t.Fingerprint)
 }
 
 func (p *changePlan) write(by Actor) error {

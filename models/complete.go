@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -30,72 +31,94 @@ type Completion struct {
 	CrashCount int    // crashes counted so far, this one included; 0 leaves the row's number
 }
 
-// Completed is what became of a Completion.
-type Completed struct {
-	Completion
-	Applied bool // false: the row had moved on, nothing changed
-	Ready   Ready
+// Ended is a run whose end has been written, and was not a first-try success: those need no further thought.
+type Ended struct {
+	*Completion
+	Ready Ready // for a task that is pending again
 }
 
-// Finish writes how runs ended. The results are in no promised order and leave out those that changed nothing.
-func (tx *Tx) Finish(done []Completion) ([]Completed, error) {
-	var plain, other []Completion
+// Finish writes how runs ended. It returns what became of those that were not a success at the first try, in no promised
+// order; a completion that no longer fits its row changes nothing and is left out.
+func (tx *Tx) Finish(done []*Completion) ([]Ended, error) {
+	var bare, rich, other []*Completion
 	for _, c := range done {
-		if c.State == StateSuccess && c.Attempt == 1 {
-			plain = append(plain, c)
-		} else {
+		switch {
+		case c.State != StateSuccess || c.Attempt != 1:
 			other = append(other, c)
+		case c.Result == "" && c.Suspected == "":
+			bare = append(bare, c)
+		default:
+			rich = append(rich, c)
 		}
 	}
-	out := make([]Completed, 0, len(done))
-	if err := tx.succeed(plain, &out); err != nil {
+	if err := tx.succeedBare(bare); err != nil {
 		return nil, err
 	}
-	if err := tx.end(other, &out); err != nil {
+	if err := tx.succeed(rich); err != nil {
 		return nil, err
 	}
-	return out, nil
+	return tx.end(other)
 }
 
-// succeed is Finish for what almost every run is: a success at the first try, which needs no row in attempts.
-func (tx *Tx) succeed(done []Completion, out *[]Completed) error {
+const succeededSet = `state = 'success', updated_at = ?1, stuck_at = NULL, error = NULL, error_kind = NULL, fingerprint = NULL`
+
+// succeedBare is Finish for what almost every run is: a success at the first try without a result. Its argument is a JSON
+// object of ids and the microseconds since each finished, which SQLite reads without parsing a value of its own a row.
+func (tx *Tx) succeedBare(done []*Completion) error {
 	if len(done) == 0 {
 		return nil
 	}
-	rows := make([][5]any, len(done))
+	ages := make([]byte, 0, 24*len(done))
+	for i, c := range done {
+		ages = append(ages, map[bool]byte{true: '{', false: ','}[i == 0], '"')
+		ages = strconv.AppendInt(ages, c.ID, 10)
+		ages = append(ages, '"', ':')
+		ages = strconv.AppendInt(ages, int64(tx.now-c.FinishedAt), 10)
+	}
+	ages = append(ages, '}')
+	return tx.succeeded(done, `UPDATE tasks SET `+succeededSet+`, finished_at = ?1 - o.value FROM json_each(?2) AS o
+WHERE tasks.id = CAST(o.key AS INTEGER) AND +tasks.state = 'running' AND tasks.attempt = 1 RETURNING id`, string(ages))
+}
+
+// succeed is Finish for a success at the first try with a result.
+func (tx *Tx) succeed(done []*Completion) error {
+	if len(done) == 0 {
+		return nil
+	}
+	rows := make([][4]any, len(done))
+	for i, c := range done {
+		rows[i] = [4]any{c.ID, int64(c.FinishedAt), textOrNull(c.Result), textOrNull(c.Suspected)}
+	}
+	return tx.succeeded(done, `UPDATE tasks SET `+succeededSet+`, finished_at = o.finished, result = o.result,
+ suspected = coalesce(o.suspected, tasks.suspected)
+FROM (SELECT value->>0 AS id, value->>1 AS finished, value->>2 AS result, value->>3 AS suspected FROM json_each(?2)) AS o
+WHERE tasks.id = o.id AND +tasks.state = 'running' AND tasks.attempt = 1 RETURNING id`, list(rows))
+}
+
+func (tx *Tx) succeeded(done []*Completion, text, rows string) error {
 	byID := make(map[int64]*Completion, len(done))
-	for i := range done {
-		c := &done[i]
-		rows[i] = [5]any{c.ID, int64(c.FinishedAt), textOrNull(c.Worker), textOrNull(c.Result), textOrNull(c.Suspected)}
+	for _, c := range done {
 		byID[c.ID] = c
 	}
-	return tx.query("writing successful runs", `UPDATE tasks SET state = 'success', finished_at = o.finished, updated_at = ?1,
- worker = o.worker, result = o.result, suspected = coalesce(o.suspected, tasks.suspected), stuck_at = NULL,
- error = NULL, error_kind = NULL, fingerprint = NULL
-FROM (SELECT value->>0 AS id, value->>1 AS finished, value->>2 AS worker, value->>3 AS result, value->>4 AS suspected
- FROM json_each(?2)) AS o
-WHERE tasks.id = o.id AND +tasks.state = 'running' AND tasks.attempt = 1 RETURNING id`, func(r *sql.Rows) error {
+	return tx.query("writing successful runs", text, func(r *sql.Rows) error {
 		var id int64
 		if err := r.Scan(&id); err != nil {
 			return err
 		}
-		c := byID[id]
-		tx.noteFinish(c, StateSuccess)
-		*out = append(*out, Completed{Completion: *c, Applied: true})
+		tx.noteFinish(byID[id], StateSuccess)
 		return nil
-	}, int64(tx.now), list(rows))
+	}, int64(tx.now), rows)
 }
 
 // end is Finish for every other way a run ends. A person's wish to stop the task, written while the run was ending,
 // wins over anything but success.
-func (tx *Tx) end(done []Completion, out *[]Completed) error {
+func (tx *Tx) end(done []*Completion) ([]Ended, error) {
 	if len(done) == 0 {
-		return nil
+		return nil, nil
 	}
 	rows := make([][]any, len(done))
-	byID := make(map[int64]*Completion, len(done))
-	for i := range done {
-		c := &done[i]
+	byRun := make(map[RunKey]*Completion, len(done))
+	for i, c := range done {
 		var runAt, readyAt Instant
 		switch c.State {
 		case StateRetryWait:
@@ -106,9 +129,9 @@ func (tx *Tx) end(done []Completion, out *[]Completed) error {
 		rows[i] = []any{c.ID, c.Attempt, c.State, c.Failures, runAt.orNull(), readyAt.orNull(), int64(c.FinishedAt),
 			textOrNull(c.Worker), textOrNull(c.Result), textOrNull(c.ErrorKind), textOrNull(c.fingerprint()), textOrNull(c.Error),
 			textOrNull(c.Suspected), numberOrNull(int64(c.CrashCount))}
-		byID[c.ID] = c
+		byRun[RunKey{c.ID, c.Attempt}] = c
 	}
-	var ended []*Completion
+	var ended []Ended
 	err := tx.query("writing ended runs", `UPDATE tasks SET
  state = CASE WHEN cancel_requested_at IS NOT NULL AND o.state <> 'success' THEN 'cancelled' ELSE o.state END,
  failures = o.failures, run_at = coalesce(o.run_at, tasks.run_at), ready_at = o.ready_at, finished_at = o.finished,
@@ -118,30 +141,29 @@ FROM (SELECT value->>0 AS id, value->>1 AS attempt, value->>2 AS state, value->>
  value->>5 AS ready_at, value->>6 AS finished, value->>7 AS worker, value->>8 AS result, value->>9 AS kind,
  value->>10 AS fingerprint, value->>11 AS error, value->>12 AS suspected, value->>13 AS crashes FROM json_each(?2)) AS o
 WHERE tasks.id = o.id AND +tasks.state = 'running' AND tasks.attempt = o.attempt
-RETURNING id, state, priority, ready_at, crashes`, func(r *sql.Rows) error {
+RETURNING id, attempt, state, priority, ready_at, crashes`, func(r *sql.Rows) error {
 		var ready Ready
 		var state State
 		var readyAt sql.NullInt64
-		if err := r.Scan(&ready.ID, &state, &ready.Priority, &readyAt, &ready.Crashes); err != nil {
+		if err := r.Scan(&ready.ID, &ready.Attempt, &state, &ready.Priority, &readyAt, &ready.Crashes); err != nil {
 			return err
 		}
-		c := byID[ready.ID]
+		c := *byRun[RunKey{ready.ID, ready.Attempt}]
 		if state != c.State { // a person's cancel came first
 			c.State, c.Outcome, c.RunAt, c.RetryRule = state, OutcomeCancelled, 0, ""
 		}
 		if state == StatePending {
-			ready.Type, ready.ReadyAt, ready.Attempt = c.Type, Instant(readyAt.Int64), c.Attempt
+			ready.Type, ready.ReadyAt = c.Type, Instant(readyAt.Int64)
 			tx.ready(c.Type, 1)
 		}
-		tx.noteFinish(c, state)
-		ended = append(ended, c)
-		*out = append(*out, Completed{Completion: *c, Applied: true, Ready: ready})
+		tx.noteFinish(&c, state)
+		ended = append(ended, Ended{&c, ready})
 		return nil
 	}, int64(tx.now), list(rows))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return tx.insertAttempts(ended)
+	return ended, tx.insertAttempts(ended)
 }
 
 func (c *Completion) fingerprint() string {
@@ -161,8 +183,10 @@ func (tx *Tx) noteFinish(c *Completion, state State) {
 		m.Retried++
 	case StateFailed:
 		m.Failed++
+		tx.grouped(c)
 	case StateDead:
 		m.Dead++
+		tx.grouped(c)
 	case StateCancelled:
 		m.Cancelled++
 	}
@@ -172,7 +196,7 @@ func (tx *Tx) noteFinish(c *Completion, state State) {
 }
 
 // insertAttempts writes the history rows of runs that were not a first-try success.
-func (tx *Tx) insertAttempts(runs []*Completion) error {
+func (tx *Tx) insertAttempts(runs []Ended) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -223,13 +247,13 @@ func (tx *Tx) Lost(runs []RunKey) ([]Ready, error) {
 	for _, r := range runs {
 		attempt[r.ID] = r.Attempt
 	}
-	var done []Completion
+	var done []*Completion
 	for i := range rows {
 		t := &rows[i]
 		if t.State != StateRunning || t.BootID != tx.w.bootID || t.Attempt != attempt[t.ID] {
 			continue
 		}
-		done = append(done, Completion{
+		done = append(done, &Completion{
 			ID: t.ID, Type: t.Type, Attempt: t.Attempt, State: StatePending, Outcome: OutcomeLost, Failures: t.Failures,
 			StartedAt: t.StartedAt, FinishedAt: tx.now, Worker: t.Worker,
 			Suspected: fmt.Sprintf("run %d was claimed at %s and lost inside the process; it may have done its work",

@@ -21,8 +21,17 @@ type Filter struct {
 	Text        string // found in the error text, or a task id, or the start of a trace id
 	CreatedFrom Instant
 	CreatedTo   Instant // exclusive
+	Fingerprint string  // of failed and dead tasks; needs exactly one type
+	Schedule    string
+	Param       *Param
 	Suspected   bool
 	Before      int64 // keyset: only ids below this; 0 starts at the newest
+}
+
+// Param names tasks by one of their parameters.
+type Param struct {
+	Path  string // dotted: customer.id; a part of digits is an index of a list
+	Value string // as it stands in the parameters; a text may leave out its quotes
 }
 
 // textLimit is how many bytes of Filter.Text count.
@@ -54,6 +63,9 @@ func (f *Filter) sources(db *gorm.DB) (sources, rest []condition, err error) {
 	case f.UniqueKey != "":
 		others.UniqueKey = ""
 		sources = []condition{{"unique_key = ? AND unique_key IS NOT NULL", []any{f.UniqueKey}}}
+	case f.Fingerprint != "" && len(f.Types) == 1:
+		others.Fingerprint, others.Types = "", nil
+		sources = []condition{{"type = ? AND fingerprint = ? AND fingerprint IS NOT NULL AND state IN ('failed', 'dead')", []any{f.Types[0], f.Fingerprint}}}
 	case f.Suspected:
 		others.Suspected = false
 		sources = []condition{{"suspected IS NOT NULL", nil}}
@@ -109,6 +121,11 @@ func (f *Filter) conditions() []condition {
 	add(f.UniqueKey != "", "+unique_key = ?", f.UniqueKey)
 	add(f.Suspected, "+suspected IS NOT NULL")
 	add(f.Tag != "", tagged, f.Tag)
+	add(f.Fingerprint != "", "+fingerprint = ?", f.Fingerprint)
+	add(f.Schedule != "", "+schedule = ?", f.Schedule)
+	if f.Param != nil {
+		add(true, "(params -> ?) IN (?, json_quote(?))", f.Param.jsonPath(), f.Param.Value, f.Param.Value)
+	}
 	if f.Text != "" {
 		all = append(all, f.textual())
 	}
@@ -153,3 +170,17 @@ func (f *Filter) states() []State {
 }
 
 func sorted[T ~string](all []T) []T { return slices.Compact(slices.Sorted(slices.Values(all))) }
+
+// jsonPath is the path as SQLite writes it, each part quoted so that no letter of it has a meaning.
+func (p *Param) jsonPath() string {
+	var b strings.Builder
+	b.WriteByte('$')
+	for part := range strings.SplitSeq(p.Path, ".") {
+		if _, err := strconv.ParseUint(part, 10, 31); err == nil {
+			b.WriteString("[" + part + "]")
+			continue
+		}
+		b.WriteString(`."` + strings.ReplaceAll(part, `"`, ``) + `"`)
+	}
+	return b.String()
+}

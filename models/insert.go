@@ -3,6 +3,7 @@ package models
 import (
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -25,17 +26,68 @@ func (t *NewTask) Claimed() *Claimed {
 // statement a batch size would be compiled anew each time.
 var insertSizes = []int{64, 16, 4, 1}
 
-const insertColumns = 19
+// insertShape is a kind of row. Nearly every task is plain, and is stored with a third of the arguments of one that uses
+// all that there is: binding them costs as much as storing the row.
+type insertShape int
 
-var insertTexts = func() map[int]string {
-	texts := map[int]string{}
+const (
+	shapePlain   insertShape = iota // ready now, without a key, tags or origin
+	shapeStarted                    // the same, stored as running
+	shapeFull
+)
+
+func shapeOf(t *NewTask) insertShape {
+	switch {
+	case t.UniqueKey != "" || t.Schedule != "" || t.RepeatedFrom != 0 || t.Tags != "" || t.ReadyAt == 0:
+		return shapeFull
+	case t.State == StateRunning:
+		return shapeStarted
+	default:
+		return shapePlain
+	}
+}
+
+// The first two arguments of every INSERT are the instant of the transaction and the boot id; rows share them.
+const (
+	insertShared  = 2
+	plainColumns  = "type, priority, max_retries, timeout_us, trace_id, enqueued_by, params"
+	plainArgs     = 7
+	fullColumns   = plainColumns + ", state, attempt, started_at, boot_id, run_at, ready_at, unique_key, schedule, scheduled_for, repeated_from, tags"
+	fullArgs      = 18
+	plainSuffix   = ", state, attempt, started_at, boot_id, run_at, ready_at, created_at, updated_at"
+	pendingValues = ", 'pending', 0, NULL, NULL, ?1, ?1, ?1, ?1)"
+	startedValues = ", 'running', 1, ?1, ?2, ?1, ?1, ?1, ?1)"
+)
+
+type insertKey struct {
+	shape insertShape
+	rows  int
+}
+
+var insertTexts = func() map[insertKey]string {
+	texts := map[insertKey]string{}
 	for _, n := range insertSizes {
-		row := "(?" + strings.Repeat(",?", insertColumns-1) + ")"
-		texts[n] = `INSERT INTO tasks (state, attempt, started_at, boot_id, type, priority, max_retries, timeout_us, run_at, ready_at, created_at, updated_at,
- trace_id, unique_key, enqueued_by, schedule, repeated_from, tags, params) VALUES ` + row + strings.Repeat(","+row, n-1)
+		texts[insertKey{shapePlain, n}] = insertText(plainColumns+plainSuffix, plainArgs, pendingValues, n)
+		texts[insertKey{shapeStarted, n}] = insertText(plainColumns+plainSuffix, plainArgs, startedValues, n)
+		texts[insertKey{shapeFull, n}] = insertText(fullColumns+", created_at, updated_at", fullArgs, ", ?1, ?1)", n)
 	}
 	return texts
 }()
+
+func insertText(columns string, args int, suffix string, rows int) string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO tasks (" + columns + ") VALUES ")
+	for r := range rows {
+		for a := range args {
+			b.WriteString(map[bool]string{true: "(", false: ", "}[a == 0] + "?" + strconv.Itoa(insertShared+1+r*args+a))
+		}
+		b.WriteString(suffix)
+		if r < rows-1 {
+			b.WriteString(", ")
+		}
+	}
+	return b.String()
+}
 
 // Insert stores tasks in their order. One whose unique key is held, in the ledger or by one before it in tasks, is not
 // stored: its Held is set instead. A RunAt after Now makes the task wait for its time. A task that is ready and for whose
@@ -66,16 +118,31 @@ func (tx *Tx) Insert(tasks []*NewTask, start func(typ string) bool) error {
 			m.WaitHist.Add(0)
 		}
 	}
-	args := make([]any, 0, insertSizes[0]*insertColumns)
-	for rest := fresh; len(rest) > 0; {
-		n := insertSize(len(rest))
-		args = args[:0]
-		for _, t := range rest[:n] {
-			args = append(args, string(t.State), t.Attempt, t.StartedAt.orNull(), textOrNull(t.BootID), t.Type, t.Priority, t.MaxRetries, t.TimeoutUS, int64(t.RunAt), t.ReadyAt.orNull(),
-				int64(t.CreatedAt), int64(t.UpdatedAt), t.TraceID, textOrNull(t.UniqueKey), textOrNull(t.EnqueuedBy),
-				textOrNull(t.Schedule), numberOrNull(t.RepeatedFrom), textOrNull(t.Tags), t.Params)
+	if err := tx.insertRows(fresh); err != nil {
+		return err
+	}
+	return tx.fillHeld(tasks)
+}
+
+// insertRows stores runs of neighbours of one shape together, so that ids ascend in the order of the tasks.
+func (tx *Tx) insertRows(tasks []*NewTask) error {
+	args := make([]any, 0, insertShared+insertSizes[0]*fullArgs)
+	for len(tasks) > 0 {
+		shape, n := shapeOf(tasks[0]), 1
+		for n < min(len(tasks), insertSizes[0]) && shapeOf(tasks[n]) == shape {
+			n++
 		}
-		res, err := tx.exec("storing new tasks", insertTexts[n], args...)
+		n = insertSize(n)
+		args = append(args[:0], int64(tx.now), tx.w.bootID)
+		for _, t := range tasks[:n] {
+			args = append(args, t.Type, t.Priority, t.MaxRetries, t.TimeoutUS, t.TraceID, textOrNull(t.EnqueuedBy), t.Params)
+			if shape == shapeFull {
+				args = append(args, string(t.State), t.Attempt, t.StartedAt.orNull(), textOrNull(t.BootID), int64(t.RunAt),
+					t.ReadyAt.orNull(), textOrNull(t.UniqueKey), textOrNull(t.Schedule), t.ScheduledFor.orNull(),
+					numberOrNull(t.RepeatedFrom), textOrNull(t.Tags))
+			}
+		}
+		res, err := tx.exec("storing new tasks", insertTexts[insertKey{shape, n}], args...)
 		if err != nil {
 			return err
 		}
@@ -84,12 +151,12 @@ func (tx *Tx) Insert(tasks []*NewTask, start func(typ string) bool) error {
 			return fmt.Errorf("reading the ids of new tasks: %w", err)
 		}
 		// There is one writer and ids only ascend, so the rows of one statement have consecutive ids.
-		for i, t := range rest[:n] {
+		for i, t := range tasks[:n] {
 			t.ID = last - int64(n-1-i)
 		}
-		rest = rest[n:]
+		tasks = tasks[n:]
 	}
-	return tx.fillHeld(tasks)
+	return nil
 }
 
 func insertSize(rows int) int {

@@ -34,7 +34,7 @@ const (
 // small.
 var previewColumns = fmt.Sprintf(`id, type, state, priority, attempt, failures, crashes, claimed_retry, max_retries, timeout_us, run_at,
 	ready_at, promoted_at, created_at, started_at, finished_at, updated_at, cancel_requested_at, stuck_at, suspected,
-	progress, progress_note, trace_id, unique_key, worker, boot_id, enqueued_by, schedule, repeated_from, error_kind,
+	progress, progress_note, trace_id, unique_key, worker, boot_id, enqueued_by, schedule, scheduled_for, repeated_from, error_kind,
 	fingerprint, tags, substr(error, 1, %[1]d) AS error, substr(result, 1, %[1]d) AS result, substr(params, 1, %[1]d) AS params`,
 	previewLimit+1)
 

@@ -12,7 +12,7 @@ import (
 )
 
 // rowsOf names every struct that is a row of a table.
-var rowsOf = []any{Task{}, Attempt{}, LogLine{}, TypeSetting{}, Count{}, MinuteStat{}, Audit{}, Boot{}}
+var rowsOf = []any{Task{}, Attempt{}, LogLine{}, TypeSetting{}, Count{}, ErrorGroup{}, MinuteStat{}, Audit{}, Boot{}, Schedule{}, Occurrence{}}
 
 // columnsOf gives the columns of a table as the migrations made it.
 func columnsOf(t *testing.T, s *Store, table string) []string {

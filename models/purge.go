@@ -5,7 +5,7 @@ import "fmt"
 // Purge deletes finished tasks with their history and logs. Tasks that are not finished are left alone.
 func (tx *Tx) Purge(ids []int64) (int64, error) {
 	var doomed []Task
-	err := tx.db.Raw(`SELECT id, type, state FROM tasks WHERE id IN (SELECT value FROM json_each(?))
+	err := tx.db.Raw(`SELECT id, type, state, fingerprint FROM tasks WHERE id IN (SELECT value FROM json_each(?))
  AND +state IN ('success', 'failed', 'dead', 'cancelled')`, list(ids)).Scan(&doomed).Error
 	if err != nil {
 		return 0, fmt.Errorf("looking for old tasks: %w", err)
@@ -16,6 +16,7 @@ func (tx *Tx) Purge(ids []int64) (int64, error) {
 	ids = make([]int64, len(doomed))
 	for i := range doomed {
 		ids[i] = doomed[i].ID
+		tx.ungrouped(doomed[i].Type, doomed[i].State, doomed[i].Fingerprint)
 		tx.moved(doomed[i].Type, doomed[i].State, "", 1)
 	}
 	for _, where := range []string{"task_logs WHERE task_id", "attempts WHERE task_id", "tasks WHERE id"} {

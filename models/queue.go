@@ -17,9 +17,9 @@ const (
 )
 
 // ReadyAfter gives up to limit tasks of a type and priority that may run now, in the order (ReadyAt, ID), from after
-// the one named. Only ID, Type, Priority, ReadyAt, Crashes and Attempt are set.
-func (s *Store) ReadyAfter(ctx context.Context, typ string, priority int, afterReady Instant, afterID int64, limit int) ([]Task, error) {
-	scan := func(rows *sql.Rows) (t Task, err error) {
+// the one named.
+func (s *Store) ReadyAfter(ctx context.Context, typ string, priority int, afterReady Instant, afterID int64, limit int) ([]Ready, error) {
+	scan := func(rows *sql.Rows) (t Ready, err error) {
 		t.Type, t.Priority = typ, priority
 		err = rows.Scan(&t.ID, &t.ReadyAt, &t.Crashes, &t.Attempt)
 		return t, err

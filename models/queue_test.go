@@ -20,7 +20,11 @@ func TestReadyTasksComeInTheOrderOfReadinessAndThenID(t *testing.T) {
 	read := func(after Instant, afterID int64, limit int) []int64 {
 		tasks, err := s.ReadyAfter(t.Context(), "report", 5, after, afterID, limit)
 		require.NoError(t, err)
-		return taskIDsOf(tasks)
+		ids := make([]int64, 0, len(tasks))
+		for _, r := range tasks {
+			ids = append(ids, r.ID)
+		}
+		return ids
 	}
 	want := []int64{2, 3, 4, 5, 1, 10}
 	require.Equal(t, want, read(0, 0, 100))
@@ -34,7 +38,7 @@ func TestReadyTasksComeInTheOrderOfReadinessAndThenID(t *testing.T) {
 	for i, task := range all {
 		require.Equal(t, want[i+1:], append([]int64{}, read(task.ReadyAt, task.ID, 100)...))
 	}
-	require.Equal(t, Task{ID: 2, Type: "report", Priority: 5, ReadyAt: 10, Crashes: 2}, all[0])
+	require.Equal(t, Ready{ID: 2, Type: "report", Priority: 5, ReadyAt: 10, Crashes: 2}, all[0])
 }
 
 func TestReadyTypesAreDistinct(t *testing.T) {

@@ -35,7 +35,7 @@ func (tx *Tx) Recover(holds func(typ string) bool) (Recovered, error) {
 		return Recovered{}, err
 	}
 	var sum Recovered
-	done := make([]Completion, len(left))
+	done := make([]*Completion, len(left))
 	for i := range left {
 		t := &left[i]
 		crashes := t.Crashes
@@ -76,8 +76,8 @@ func (tx *Tx) quarantinedBoots() (map[string]bool, error) {
 	return set, nil
 }
 
-func afterCrash(t *Task, crashes int, hold bool, now Instant) Completion {
-	c := Completion{
+func afterCrash(t *Task, crashes int, hold bool, now Instant) *Completion {
+	c := &Completion{
 		ID: t.ID, Type: t.Type, Attempt: t.Attempt, State: StatePending, Outcome: OutcomeCrashed, Failures: t.Failures,
 		StartedAt: t.StartedAt, FinishedAt: now, Worker: t.Worker, BootID: t.BootID, ErrorKind: "crash", CrashCount: crashes,
 		Error:     fmt.Sprintf("the process died while run %d was going on", t.Attempt),

@@ -24,10 +24,11 @@ type minuteKey struct {
 type tally struct {
 	counts  map[countKey]int64
 	minutes map[minuteKey]*MinuteStat
+	groups  map[groupKey]*ErrorGroup
 }
 
 func newTally() tally {
-	return tally{counts: map[countKey]int64{}, minutes: map[minuteKey]*MinuteStat{}}
+	return tally{counts: map[countKey]int64{}, minutes: map[minuteKey]*MinuteStat{}, groups: map[groupKey]*ErrorGroup{}}
 }
 
 // moved notes that n tasks of a type left one state for another; an empty state is "did not exist".
@@ -79,6 +80,9 @@ func (tx *Tx) writeTally() error {
 		if _, err := tx.exec("counting tasks by state", upsertCounts, list(rows)); err != nil {
 			return err
 		}
+	}
+	if err := tx.writeGroups(); err != nil {
+		return err
 	}
 	if len(tx.tally.minutes) == 0 {
 		return nil

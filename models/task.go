@@ -32,7 +32,8 @@ type Task struct {
 	Worker            string // who has or had the latest run
 	BootID            string // the process start that claimed it
 	EnqueuedBy        string
-	Schedule          string
+	Schedule          string  // the name of the schedule that made it
+	ScheduledFor      Instant // the occurrence of the schedule that it stands for; none when a person ran the schedule
 	RepeatedFrom      int64
 	ErrorKind         string
 	Fingerprint       string // groups errors that differ only in numbers and names

@@ -54,7 +54,7 @@ func TestWritesReadNoMoreThanTheRowsTheyChange(t *testing.T) {
 	steps := []func(tx *Tx) error{
 		func(tx *Tx) error { _, err := tx.Claim(wanted); return err },
 		func(tx *Tx) error {
-			_, err := tx.Finish([]Completion{
+			_, err := tx.Finish([]*Completion{
 				{ID: ids[0], Type: "a", Attempt: 1, State: StateSuccess},
 				{ID: ids[1], Type: "a", Attempt: 1, State: StateRetryWait, RunAt: 1, Failures: 1, Error: "no", Outcome: OutcomeRetry},
 				{ID: ids[2], Type: "a", Attempt: 1, State: StateDead, Failures: 1, Error: "no", Outcome: OutcomeDead},

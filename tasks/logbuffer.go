@@ -118,6 +118,7 @@ func (b *LogBuffer) takeTail() []SeqLine {
 	first := b.seq - len(ring) + 1 // number of the oldest line in the ring
 	var lines []SeqLine
 	if left := first - logHalf - 1; left > 0 {
+		first, left = first+1, left+1 // the line that says so takes the place of one
 		text := fmt.Sprintf("%s %d lines left out %s", ellipsis, left, ellipsis)
 		lines = append(lines, SeqLine{logHalf + 1, LogLine{At: ring[left%logHalf].At, Level: "warn", Text: text}})
 	}

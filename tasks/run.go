@@ -42,12 +42,7 @@ type runKey struct{}
 // The caller ends the run with End.
 func NewRun(ctx context.Context, r *Run, sink Sink, base *slog.Logger) (context.Context, *Run) {
 	r.sink = sink
-	handlers := []slog.Handler{newRunHandler(r)}
-	if base != nil {
-		attrs := []any{"task_id", r.TaskID, "type", r.Type, "trace_id", r.TraceID, "attempt", r.Attempt}
-		handlers = append(handlers, base.With(attrs...).Handler())
-	}
-	r.Logger = slog.New(slog.NewMultiHandler(handlers...))
+	r.Logger = slog.New(&lazyHandler{run: r, base: base})
 	return context.WithValue(ctx, runKey{}, r), r
 }
 

@@ -9,6 +9,38 @@ import (
 	"time"
 )
 
+// lazyHandler builds the handlers behind Run.Logger when the first line is logged: most runs log nothing, and building
+// them costs more than all else that a run needs.
+type lazyHandler struct {
+	run  *Run
+	base *slog.Logger
+	once sync.Once
+	real slog.Handler
+}
+
+func (h *lazyHandler) handler() slog.Handler {
+	h.once.Do(func() {
+		handlers := []slog.Handler{newRunHandler(h.run)}
+		if h.base != nil {
+			attrs := []any{"task_id", h.run.TaskID, "type", h.run.Type, "trace_id", h.run.TraceID, "attempt", h.run.Attempt}
+			handlers = append(handlers, h.base.With(attrs...).Handler())
+		}
+		h.real = slog.NewMultiHandler(handlers...)
+	})
+	return h.real
+}
+
+func (h *lazyHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return h.handler().Enabled(ctx, l)
+}
+
+func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
+	return h.handler().Handle(ctx, r)
+}
+
+func (h *lazyHandler) WithAttrs(attrs []slog.Attr) slog.Handler { return h.handler().WithAttrs(attrs) }
+func (h *lazyHandler) WithGroup(name string) slog.Handler       { return h.handler().WithGroup(name) }
+
 // runHandler is the slog.Handler behind Run.Logger: it hands each record to the run as one line, the message followed by
 // its attributes as key=value. The attributes are slog's own text.
 type runHandler struct {

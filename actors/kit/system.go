@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -19,6 +20,7 @@ type System struct {
 // End says that all actors have stopped: whoever still waits for an answer of one is told. It is called once.
 func (s *System) End() {
 	close(s.ended)
+	close(s.Tree.dispatcher.stop)
 	s.Shutdown()
 }
 
@@ -27,7 +29,10 @@ func (s *System) End() {
 func NewSystem(logger *slog.Logger) *System {
 	s := &System{Tree: newTree(), ended: make(chan struct{})}
 	quiet := slog.New(atLeastWarn{logger.Handler()}).With("component", "actors")
-	s.ActorSystem = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
+	s.ActorSystem = actor.NewActorSystem(
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }),
+		actor.WithDeadLetterThrottleInterval(time.Millisecond), // a goroutine that outlives the system sleeps for so long
+	)
 	s.EventStream.Subscribe(func(event any) {
 		if _, ok := event.(*actor.DeadLetterEvent); ok {
 			s.DeadLetters.Add(1)

@@ -51,16 +51,18 @@ type Tree struct {
 	// Fault, if set before the first actor, is called before each message is handled. Tests crash actors with it.
 	Fault func(kind string, message any)
 
-	mu    sync.RWMutex
-	nodes map[string]*node
+	dispatcher *dispatcher
+	mu         sync.RWMutex
+	nodes      map[string]*node
 }
 
-func newTree() *Tree { return &Tree{nodes: map[string]*node{}} }
+func newTree() *Tree { return &Tree{dispatcher: newDispatcher(), nodes: map[string]*node{}} }
 
 // Props builds the Props of exactly one actor; call it anew for each spawn.
 func (t *Tree) Props(kind string, produce actor.Producer, opts ...actor.PropsOption) *actor.Props {
 	n := &node{kind: kind}
 	return actor.PropsFromProducer(produce, append(opts,
+		actor.WithDispatcher(t.dispatcher),
 		actor.WithMailbox(func() actor.Mailbox { n.mailbox = actor.Unbounded()(); return n.mailbox }),
 		actor.WithOnInit(func(c actor.Context) {
 			n.id = c.Self().Id

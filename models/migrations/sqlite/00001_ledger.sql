@@ -28,6 +28,7 @@ CREATE TABLE tasks (
   boot_id             TEXT,
   enqueued_by         TEXT,
   schedule            TEXT,
+  scheduled_for       INTEGER,
   repeated_from       INTEGER,
   error_kind          TEXT,
   fingerprint         TEXT,
@@ -54,6 +55,8 @@ CREATE INDEX tasks_trace ON tasks (trace_id);
 -- Most tasks have neither a key nor a suspicion, and cost these two nothing.
 CREATE INDEX tasks_key ON tasks (unique_key) WHERE unique_key IS NOT NULL;
 CREATE INDEX tasks_suspected ON tasks (id) WHERE suspected IS NOT NULL;
+-- The failed and dead tasks of one error.
+CREATE INDEX tasks_error ON tasks (type, fingerprint) WHERE fingerprint IS NOT NULL AND state IN ('failed', 'dead');
 CREATE UNIQUE INDEX tasks_unique_key ON tasks (unique_key)
   WHERE unique_key IS NOT NULL AND state IN ('pending', 'running', 'retry_wait');
 
@@ -101,6 +104,19 @@ CREATE TABLE counts (
   PRIMARY KEY (type, state)
 ) STRICT, WITHOUT ROWID;
 
+-- Failed and dead tasks by type and error, counted as counts is: in the transaction of each change.
+CREATE TABLE error_groups (
+  type        TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  kind        TEXT NOT NULL,
+  message     TEXT NOT NULL,
+  n           INTEGER NOT NULL,
+  first_at    INTEGER NOT NULL,
+  last_at     INTEGER NOT NULL,
+  PRIMARY KEY (type, fingerprint)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX error_groups_open ON error_groups (last_at) WHERE n > 0;
+
 -- One row a type and minute. The histograms are JSON arrays of bucket counts; models/stats.go names the bounds.
 CREATE TABLE minute_stats (
   minute    INTEGER NOT NULL,
@@ -146,6 +162,7 @@ CREATE TABLE boots (
 DROP TABLE boots;
 DROP TABLE audit;
 DROP TABLE minute_stats;
+DROP TABLE error_groups;
 DROP TABLE counts;
 DROP TABLE type_settings;
 DROP TABLE task_logs;
