@@ -27,11 +27,11 @@ const module = "reax"
 var rooms = map[string][]string{
 	".":           {},
 	"cmd/reax":    {"cmd/cli"},
-	"cmd/cli":     {"web", "actors", "tasks", "tasks/demo", "models"},
-	"web":         {"views", "static", "actors", "tasks", "models"},
+	"cmd/cli":     {"web", "actors", "tasks", "tasks/demo", "models", "timetable"},
+	"web":         {"views", "static", "actors", "tasks", "models", "timetable"},
 	"timetable":   {},
 	"views":       {"static", "tasks", "models"},
-	"actors":      {"actors/kit", "tasks", "models"},
+	"actors":      {"actors/kit", "tasks", "models", "timetable"},
 	"actors/kit":  {},
 	"tasks":       {},
 	"tasks/demo":  {"tasks"},
@@ -51,6 +51,7 @@ var owners = map[string][]string{
 	"github.com/alecthomas/kong":        {"cmd/cli"},
 	"github.com/mattn/go-sqlite3":       {"models"},
 	"github.com/pressly/goose":          {"models"},
+	"github.com/netresearch/go-cron":    {"timetable"},
 	"gorm.io":                           {"models"},
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ func main() {
 	profile := flag.String("cpuprofile", "", "write a CPU profile of the measured part to this file")
 	flag.Parse()
 
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // as reax serve sets it
+	}
 	stop := startProfile(*profile)
 	defer stop()
 	fmt.Printf("reax on %s, %d cores, %s\n", runtime.Version(), runtime.GOMAXPROCS(0), cpuModel())

@@ -9,7 +9,7 @@ import (
 	"path"
 )
 
-//go:embed app.css
+//go:embed app.css live.js favicon.svg
 var files embed.FS
 
 // asset is one embedded file.

@@ -1,6 +1,17 @@
 package views
 
-import "golang.org/x/text/language"
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/nicksnyder/go-i18n/v2/i18n"
+	"golang.org/x/text/language"
+)
 
 // Locale is a language that the pages speak, as an HTML lang attribute names it.
 type Locale string
@@ -11,12 +22,46 @@ const (
 	Chinese Locale = "zh-CN"
 )
 
-var (
-	locales = []Locale{English, Chinese} // the first is for those who speak none of them
-	matcher = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese})
-)
+// Locales are the languages of the pages. The first is for those who speak none of them.
+var Locales = []Locale{English, Chinese}
 
 const maxHeaderBytes = 1000
+
+// catalogueFiles has a folder for each language with a file for each page. The keys of tasks.json begin with "tasks.".
+//
+//go:embed locales
+var catalogueFiles embed.FS
+
+var (
+	matcher    = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese})
+	catalogue  = loadCatalogue()
+	localizers = map[Locale]*i18n.Localizer{
+		English: i18n.NewLocalizer(catalogue, string(English)),
+		Chinese: i18n.NewLocalizer(catalogue, string(Chinese)),
+	}
+)
+
+func loadCatalogue() *i18n.Bundle {
+	bundle := i18n.NewBundle(language.English)
+	bundle.RegisterUnmarshalFunc("json", json.Unmarshal)
+	for _, l := range Locales {
+		names, err := fs.Glob(catalogueFiles, path.Join("locales", string(l), "*.json"))
+		if err != nil || len(names) == 0 {
+			panic(fmt.Sprintf("views: no catalogue for %s: %v", l, err))
+		}
+		for _, name := range names {
+			text, err := catalogueFiles.ReadFile(name)
+			if err != nil {
+				panic("views: " + err.Error())
+			}
+			// The library takes the language from the name that it is told.
+			if _, err := bundle.ParseMessageFileBytes(text, string(l)+".json"); err != nil {
+				panic("views: " + name + ": " + err.Error())
+			}
+		}
+	}
+	return bundle
+}
 
 // LocaleOf chooses a language by an Accept-Language header.
 func LocaleOf(header string) Locale {
@@ -28,41 +73,73 @@ func LocaleOf(header string) Locale {
 		return English
 	}
 	_, i, _ := matcher.Match(tags...)
-	return locales[i]
+	return Locales[i]
 }
 
-// texts has what the pages say, in the order of locales.
-var texts = map[string][2]string{
-	"tagline":      {"Background tasks, kept and run.", "后台任务，不丢失，按时跑。"},
-	"version":      {"version", "版本"},
-	"tasks":        {"Tasks", "任务"},
-	"no_counts":    {"The database does not answer now.", "数据库暂时没有响应。"},
-	"interface":    {"Interface", "接口"},
-	"link_openapi": {"OpenAPI document", "OpenAPI 文档"},
-	"link_tasks":   {"Latest tasks (JSON)", "最近的任务（JSON）"},
-	"link_types":   {"Task types (JSON)", "任务类型（JSON）"},
-	"link_health":  {"Health (JSON)", "健康状况（JSON）"},
-	"ok":           {"running", "运行正常"},
-	"degraded":     {"running, with problems", "运行中，有问题"},
-	"draining":     {"stopping", "正在停止"},
-	"down":         {"not working", "无法工作"},
-	"pending":      {"pending", "等待中"},
-	"running":      {"running", "运行中"},
-	"retry_wait":   {"waiting to retry", "等待重试"},
-	"success":      {"succeeded", "成功"},
-	"failed":       {"failed", "失败"},
-	"dead":         {"dead", "重试耗尽"},
-	"cancelled":    {"cancelled", "已取消"},
-}
-
-// t says key in the language of l. A key without a text is shown as it is.
-func (l Locale) t(key string) string {
-	pair, ok := texts[key]
-	switch {
-	case !ok:
+// Text says key in the language of l. pairs are the names and values that the message uses, as {{.name}}; a whole
+// number called n chooses between one and other, and shows with its thousands apart. A key without a message is shown
+// as it is.
+func (l Locale) Text(key string, pairs ...any) string {
+	text, ok := l.Lookup(key, pairs...)
+	if !ok {
 		return key
-	case l == Chinese:
-		return pair[1]
 	}
-	return pair[0]
+	return text
 }
+
+// Lookup is Text that tells whether there is such a message.
+func (l Locale) Lookup(key string, pairs ...any) (string, bool) {
+	config := i18n.LocalizeConfig{MessageID: key}
+	if len(pairs) > 0 {
+		data := make(map[string]any, len(pairs)/2)
+		for i := 0; i+1 < len(pairs); i += 2 {
+			name, value := fmt.Sprint(pairs[i]), pairs[i+1]
+			if n, ok := whole(value); ok {
+				value = Number(n)
+				if name == "n" {
+					config.PluralCount = n
+				}
+			}
+			data[name] = value
+		}
+		config.TemplateData = data
+	}
+	localizer, ok := localizers[l]
+	if !ok {
+		localizer = localizers[English]
+	}
+	text, err := localizer.Localize(&config)
+	return text, err == nil
+}
+
+// whole is v as a whole number. What came through JSON is a float.
+func whole(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), true
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), v == float64(int64(v))
+	}
+	return 0, false
+}
+
+// Number is n with its thousands apart.
+func Number(n int64) string { return humanize.Comma(n) }
+
+// Short is n in at most four letters for a narrow place, such as 1.2k.
+func Short(n int64) string {
+	if n < 1000 {
+		return Number(n)
+	}
+	value, unit := humanize.ComputeSI(float64(n))
+	text := strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0")
+	if value >= 100 {
+		text = fmt.Sprintf("%.0f", value)
+	}
+	return text + unit
+}
+
+// Bytes is a size for people, such as 12 kB.
+func Bytes(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }

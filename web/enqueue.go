@@ -46,13 +46,7 @@ func (b *taskInputJSON) checkAt(s *Server, at string) []fieldError {
 	}
 	faults = append(faults, b.Timeout.within(at+"/timeout", tasks.MaxTimeout)...)
 	faults = append(faults, textBytes(at+"/unique_key", b.UniqueKey, actors.MaxUniqueKeyBytes)...)
-	for i, tag := range b.Tags {
-		location := fmt.Sprintf("%s/tags/%d", at, i)
-		if tag == "" {
-			faults = append(faults, fieldError{location, "must not be empty"})
-		}
-		faults = append(faults, textBytes(location, tag, actors.MaxTagBytes)...)
-	}
+	faults = append(faults, tagFaults(at, b.Tags)...)
 	if b.TraceID != "" && !isTraceID(b.TraceID) {
 		faults = append(faults, fieldError{at + "/trace_id", "must be 32 lower-case hexadecimal digits, not all of them zero"})
 	}
@@ -105,6 +99,18 @@ func (b *taskInputJSON) request(ctx context.Context, traceparent string) actors.
 		req.TraceID = traceIDOf(traceparent)
 	}
 	return req
+}
+
+func tagFaults(at string, tags []string) []fieldError {
+	var faults []fieldError
+	for i, tag := range tags {
+		location := fmt.Sprintf("%s/tags/%d", at, i)
+		if tag == "" {
+			faults = append(faults, fieldError{location, "must not be empty"})
+		}
+		faults = append(faults, textBytes(location, tag, actors.MaxTagBytes)...)
+	}
+	return faults
 }
 
 func isTraceID(id string) bool {

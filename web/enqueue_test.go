@@ -161,7 +161,7 @@ func fieldsOf(t *testing.T, raw json.RawMessage) []string {
 
 func TestTheTaskHasExactlyItsFields(t *testing.T) {
 	listed := strings.Fields(`id type params priority state suspected stuck attempt failures crashes max_retries run_at trace_id
-		unique_key tags progress progress_note result error error_kind fingerprint enqueued_by schedule repeated_from created_at
+		unique_key tags progress progress_note result error error_kind fingerprint enqueued_by schedule scheduled_for repeated_from created_at
 		started_at finished_at updated_at`)
 	f := newFake(t)
 	w := scenario{url: tasksURL, body: `{"type":"any"}`, status: http.StatusCreated, stored: 1}.run(t, f)

@@ -36,7 +36,14 @@ type fake struct {
 	changes  []actors.Change
 	repeats  []json.RawMessage
 	bulks    []actors.BulkRequest
-	block    bool // changes wait for the end of their context
+	block    bool             // changes wait for the end of their context
+	subs     []func([]string) // who listens; nil where one has ended
+
+	schedules   []models.Schedule
+	occurrences []models.Occurrence // newest first
+	specs       []actors.ScheduleSpec
+	patches     []actors.SchedulePatch
+	untils      []time.Time
 }
 
 type reportParams struct {
@@ -270,6 +277,18 @@ func (f *fake) Registry() *tasks.Registry { return f.registry }
 func (f *fake) Health() actors.Health     { return f.health }
 func (f *fake) Tree() []actors.TreeRow {
 	return []actors.TreeRow{{ID: "supervisor", Kind: "supervisor"}, {ID: "journal", Parent: "supervisor", Kind: "journal", Depth: 1, Processed: 42}}
+}
+
+func (f *fake) Subscribe(tell func([]string)) (unsubscribe func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.subs = append(f.subs, tell)
+	i := len(f.subs) - 1
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.subs[i] = nil
+	}
 }
 
 func (f *fake) Task(_ context.Context, id int64) (models.Task, error) {

@@ -226,5 +226,7 @@ func decodeCursor(text string) (int64, error) {
 			return id, nil
 		}
 	}
-	return 0, errors.New("is not a cursor that a list has given")
+	return 0, errCursor
 }
+
+var errCursor = errors.New("is not a cursor that a list has given")

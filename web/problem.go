@@ -34,9 +34,11 @@ type problemJSON struct {
 	Title     string       `json:"title" doc:"The status in words"`
 	Status    int          `json:"status"`
 	Detail    string       `json:"detail" doc:"What went wrong, in a sentence"`
-	Code      string       `json:"code" enum:"bad_json,forbidden,not_found,unknown_type,method_not_allowed,timeout,wrong_state,too_large,unsupported_media_type,invalid,internal,unavailable" doc:"Stable; programs may rely on it"`
-	Errors    []fieldError `json:"errors" nullable:"false" doc:"Every field that is wrong"`
+	Code      string       `json:"code" enum:"bad_json,forbidden,not_found,unknown_type,method_not_allowed,timeout,wrong_state,conflict,owned_by_file,too_large,unsupported_media_type,invalid,internal,unavailable" doc:"Stable; programs may rely on it"`
+	Errors    []fieldError `json:"errors" nullable:"false" doc:"Every field that is wrong; with the code conflict, every field of the change that is something else now"`
 	RequestID string       `json:"request_id,omitempty" doc:"Names the request in the log of the server"`
+
+	Current *ScheduleJSON `json:"current,omitempty" doc:"With the code conflict: the schedule as it is now"`
 }
 
 // fieldError is one thing wrong with one field of a request.
@@ -102,6 +104,9 @@ func knownProblem(err error) *problemJSON {
 	}
 	if e, ok := errors.AsType[*models.StateError](err); ok {
 		return newProblem(http.StatusConflict, "wrong_state", "%s", e.Error())
+	}
+	if e, ok := errors.AsType[*models.OwnedError](err); ok {
+		return newProblem(http.StatusConflict, "owned_by_file", "%s", e.Error())
 	}
 	if e, ok := errors.AsType[*actors.TooLargeError](err); ok {
 		return newProblem(http.StatusRequestEntityTooLarge, "too_large", "%s", e.Error())
@@ -195,10 +200,10 @@ func (s *Server) writeEchoError(err error, c echo.Context) {
 		return
 	}
 	if he, ok := errors.AsType[*echo.HTTPError](err); ok {
-		writeProblem(c, statusProblem(he.Code))
+		s.fail(c, statusProblem(he.Code))
 		return
 	}
-	writeProblem(c, s.problem(c.Request().Context(), err))
+	s.fail(c, s.problem(c.Request().Context(), err))
 }
 
 // writeProblem writes p. A client that is gone is the only way in which it can fail, and then nobody is there to tell.

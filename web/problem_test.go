@@ -23,7 +23,11 @@ func requireProblem(t *testing.T, w *httptest.ResponseRecorder) {
 	for _, name := range []string{"title", "status", "detail", "code", "errors"} {
 		require.Contains(t, fields, name)
 	}
-	var p problemJSON
+	var p struct {
+		Title, Detail, Code string
+		Status              int
+		Errors              []fieldError
+	}
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
 	require.Equal(t, w.Code, p.Status)
 	require.Equal(t, http.StatusText(w.Code), p.Title)

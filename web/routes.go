@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -21,10 +22,10 @@ const (
 
 // routes is every path that reax answers.
 func (s *Server) routes(api huma.API) {
-	const tasks, types, watch = "Tasks", "Types", "Watching"
+	const tasks, types, schedules, watch = "Tasks", "Types", "Schedules", "Watching"
 
-	post, get, patch := http.MethodPost, http.MethodGet, http.MethodPatch
-	route(s, api, post, apiPath+"/tasks", "enqueue-task", tasks, "Accept a task", s.enqueueTask, created, fails(404, 413))
+	post, get, patch, del := http.MethodPost, http.MethodGet, http.MethodPatch, http.MethodDelete
+	route(s, api, post, apiPath+"/tasks", "enqueue-task", tasks, "Accept a task", s.enqueueTask, created, orHolder, fails(404, 413))
 	route(s, api, post, apiPath+"/tasks/batch", "enqueue-batch", tasks, "Accept up to 1,000 tasks, all or none", s.enqueueBatch, created, fails(413))
 	route(s, api, post, apiPath+"/tasks/bulk", "bulk-action", tasks, "Retry, cancel or discard many tasks", s.bulk, fails(413), within(bulkTimeout))
 	route(s, api, get, apiPath+"/tasks", "list-tasks", tasks, "List tasks, newest first", s.listTasks)
@@ -33,12 +34,22 @@ func (s *Server) routes(api huma.API) {
 	route(s, api, post, apiPath+"/tasks/{id}/retry", "retry-task", tasks, "Run a task again", s.retryTask, fails(404, 409))
 	route(s, api, post, apiPath+"/tasks/{id}/cancel", "cancel-task", tasks, "Stop a task, or keep it from starting", s.cancelTask, fails(404, 409))
 	route(s, api, post, apiPath+"/tasks/{id}/discard", "discard-task", tasks, "Give up on a failed or dead task", s.discardTask, fails(404, 409))
-	route(s, api, post, apiPath+"/tasks/{id}/repeat", "repeat-task", tasks, "Make a new task from a finished one", s.repeatTask, created, fails(404, 409, 413))
+	route(s, api, post, apiPath+"/tasks/{id}/repeat", "repeat-task", tasks, "Make a new task from a finished one", s.repeatTask, created, orHolder, fails(404, 409, 413))
 
 	route(s, api, get, apiPath+"/types", "list-types", types, "List the task types", s.listTypes)
 	route(s, api, patch, apiPath+"/types/{name}", "resize-type", types, "Set how many tasks of a type run at one time", s.resizeType, fails(404))
 	route(s, api, post, apiPath+"/types/{name}/pause", "pause-type", types, "Stop a type from starting tasks", s.pauseType, fails(404))
 	route(s, api, post, apiPath+"/types/{name}/resume", "resume-type", types, "Let a paused type start tasks again", s.resumeType, fails(404))
+
+	route(s, api, get, apiPath+"/schedules", "list-schedules", schedules, "List the schedules, by name", s.listSchedules)
+	route(s, api, post, apiPath+"/schedules", "create-schedule", schedules, "Make a schedule", s.createSchedule, created)
+	route(s, api, get, apiPath+"/schedules/preview", "preview-schedule", schedules, "The next run times of a schedule that need not exist", s.previewSchedule)
+	route(s, api, get, apiPath+"/schedules/{name}", "get-schedule", schedules, "Get one schedule with its next and its latest occurrences", s.getSchedule, fails(404))
+	route(s, api, patch, apiPath+"/schedules/{name}", "change-schedule", schedules, "Change or rename a schedule", s.changeSchedule, fails(404, 409))
+	route(s, api, del, apiPath+"/schedules/{name}", "delete-schedule", schedules, "Delete a schedule; its tasks stay", s.deleteSchedule, noContent, fails(404, 409))
+	route(s, api, post, apiPath+"/schedules/{name}/run", "run-schedule", schedules, "Run its task now, outside of the plan", s.runSchedule, created, fails(404, 409))
+	route(s, api, post, apiPath+"/schedules/{name}/pause", "pause-schedule", schedules, "Stop a schedule, for a while or until it is resumed", s.pauseSchedule, fails(404))
+	route(s, api, post, apiPath+"/schedules/{name}/resume", "resume-schedule", schedules, "Let a paused schedule go on with its next time", s.resumeSchedule, fails(404))
 
 	route(s, api, get, apiPath+"/stats", "get-stats", watch, "Counts, rates and times", s.getStats)
 	route(s, api, get, apiPath+"/actors", "list-actors", watch, "The live actor tree", s.listActors)
@@ -47,8 +58,7 @@ func (s *Server) routes(api huma.API) {
 
 	group := s.echo.Group(s.base)
 	group.GET(apiPath+"/openapi.json", func(c echo.Context) error { return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, s.openapi) })
-	group.GET("/", s.home)
-	group.GET("/static/:hash/:file", s.asset)
+	s.pageRoutes()
 }
 
 // option changes an operation before it is registered.
@@ -58,12 +68,18 @@ type operation struct {
 	huma.Operation
 	timeout time.Duration
 	fails   []int
-	created bool
+	holder  bool
 	health  bool
 }
 
-// created makes 201 the usual answer; 200 then means that an existing task was returned instead.
-func created(o *operation) { o.DefaultStatus, o.created = http.StatusCreated, true }
+// created makes 201 the usual answer.
+func created(o *operation) { o.DefaultStatus = http.StatusCreated }
+
+// orHolder says that 200 means that an existing task was returned instead.
+func orHolder(o *operation) { o.holder = true }
+
+// noContent makes 204 the answer, which has no body.
+func noContent(o *operation) { o.DefaultStatus = http.StatusNoContent }
 
 // alsoHealth says that 503 has the same body as 200.
 func alsoHealth(o *operation) { o.health = true }
@@ -93,18 +109,18 @@ func route[I, O any](s *Server, api huma.API, method, path, id, tag, summary str
 		s.bodies[id] = newBodyCheck(s, field.Type)
 	}
 	op.Responses = map[string]*huma.Response{}
-	success := http.StatusOK
-	if op.created {
-		success = http.StatusCreated
-	}
 	answer := func(description string) *huma.Response {
-		body, _ := reflect.TypeFor[O]().FieldByName("Body")
+		body, ok := reflect.TypeFor[O]().FieldByName("Body")
+		if !ok {
+			return &huma.Response{Description: description}
+		}
 		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{
 			"application/json": {Schema: schemas.Schema(body.Type, true, "")},
 		}}
 	}
+	success := cmp.Or(op.DefaultStatus, http.StatusOK)
 	op.Responses[strconv.Itoa(success)] = answer(http.StatusText(success))
-	if op.created && !strings.HasSuffix(path, "/batch") {
+	if op.holder {
 		op.Responses["200"] = answer("A task that holds the unique key already; nothing was made")
 	}
 	for _, status := range append(op.fails, 403, 422, 500, 503) {

@@ -60,7 +60,10 @@ func (sc scenario) run(t *testing.T, f *fake) *httptest.ResponseRecorder {
 		require.NotContains(t, text, part)
 	}
 	require.Equal(t, before+sc.stored, f.stored(), "tasks stored")
-	if w.Code >= 400 && !strings.HasSuffix(sc.url, "z") {
+	switch {
+	case strings.Contains(sc.header["Accept"], "text/html"):
+		requirePage(t, w)
+	case w.Code >= 400 && !strings.HasSuffix(sc.url, "z"):
 		requireProblem(t, w)
 	}
 	return w
@@ -82,6 +85,9 @@ func (sc scenario) request() *http.Request {
 	r.Host = "localhost:8080"
 	if sc.body != "" {
 		r.Header.Set("Content-Type", "application/json")
+		if strings.Contains(sc.header["Accept"], "text/html") {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
 	}
 	for name, value := range sc.header {
 		if name == "Host" {

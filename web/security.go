@@ -14,7 +14,7 @@ import (
 
 const (
 	apiPolicy  = "default-src 'none'; frame-ancestors 'none'"
-	pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
 // identify gives each request an id, which the answer, the log and the audit record carry.
@@ -56,7 +56,7 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case c.Response().Status >= http.StatusInternalServerError:
 			level = slog.LevelWarn
-		case strings.HasSuffix(c.Path(), "/healthz"), strings.HasSuffix(c.Path(), "/readyz"):
+		case strings.HasSuffix(c.Path(), "/healthz"), strings.HasSuffix(c.Path(), "/readyz"), strings.HasSuffix(c.Path(), "/events"):
 			level = slog.LevelDebug
 		}
 		ctx := c.Request().Context()
@@ -88,7 +88,7 @@ func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 			if !c.Response().Committed {
 				p := statusProblem(http.StatusInternalServerError)
 				p.RequestID = id
-				writeProblem(c, p)
+				s.fail(c, p)
 			}
 		}()
 		return next(c)
@@ -108,12 +108,12 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		r := c.Request()
 		// A name that someone else's DNS points at this machine would make their page our own origin.
 		if callerOf(r.Context()).by != bySocket && !s.hosts[hostName(r.Host)] {
-			writeProblem(c, newProblem(http.StatusForbidden, "forbidden",
+			s.fail(c, newProblem(http.StatusForbidden, "forbidden",
 				"this server does not answer for the host %q; a name other than localhost must be configured", clip(r.Host)))
 			return nil
 		}
 		if crossOrigin.Check(r) != nil {
-			writeProblem(c, newProblem(http.StatusForbidden, "forbidden", "changes from a page of another site are refused"))
+			s.fail(c, newProblem(http.StatusForbidden, "forbidden", "changes from a page of another site are refused"))
 			return nil
 		}
 		return next(c)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
@@ -32,10 +33,17 @@ type Runtime interface {
 	Pause(ctx context.Context, typ string, c actors.Change) error
 	Resume(ctx context.Context, typ string, c actors.Change) error
 	Resize(ctx context.Context, typ string, n int, c actors.Change) error
+	CreateSchedule(ctx context.Context, spec actors.ScheduleSpec, c actors.Change) (models.Schedule, error)
+	UpdateSchedule(ctx context.Context, name string, patch actors.SchedulePatch, c actors.Change) (models.Schedule, error)
+	DeleteSchedule(ctx context.Context, name string, c actors.Change) error
+	PauseSchedule(ctx context.Context, name string, until time.Time, c actors.Change) (models.Schedule, error)
+	ResumeSchedule(ctx context.Context, name string, c actors.Change) (models.Schedule, error)
+	RunSchedule(ctx context.Context, name string, c actors.Change) (actors.Enqueued, error)
 	Pool(typ string) (actors.PoolStatus, bool)
 	Registry() *tasks.Registry
 	Health() actors.Health
 	Tree() []actors.TreeRow
+	Subscribe(f func(topics []string)) (unsubscribe func())
 }
 
 // Ledger is what the handlers read of *models.Store. Its methods may be called from many goroutines; they return
@@ -45,6 +53,9 @@ type Ledger interface {
 	Attempts(ctx context.Context, taskID int64) ([]models.Attempt, error)
 	List(ctx context.Context, f models.Filter, limit int) (models.Page, error)
 	Logs(ctx context.Context, taskID int64, attempt, afterSeq, limit int) ([]models.LogLine, error)
+	Schedules(ctx context.Context) ([]models.Schedule, error)
+	Schedule(ctx context.Context, name string) (models.Schedule, error)
+	Occurrences(ctx context.Context, scheduleID int64, limit int) ([]models.Occurrence, error)
 	Counts(ctx context.Context) ([]models.Count, error)
 	MinuteStats(ctx context.Context, from, to models.Instant) ([]models.MinuteStat, error)
 }
@@ -70,6 +81,7 @@ type Server struct {
 	echo    *echo.Echo
 	openapi []byte
 	bodies  map[string]*bodyCheck // by operation id; an operation without an entry takes no body
+	streams streams
 }
 
 // New makes a Server. It panics when BasePath is not a plain path, which is a mistake in the program and not in its
@@ -82,6 +94,7 @@ func New(cfg Config) *Server {
 	s := &Server{
 		runtime: cfg.Runtime, ledger: cfg.Ledger, logger: cfg.Logger, version: cfg.Version, base: base,
 		hosts: allowedHosts(cfg.AllowedHosts), bodies: map[string]*bodyCheck{},
+		streams: streams{ending: make(chan struct{})},
 	}
 	if s.logger == nil {
 		s.logger = slog.Default()
@@ -90,7 +103,7 @@ func New(cfg Config) *Server {
 	s.echo.HTTPErrorHandler = s.writeEchoError
 	// Behind no proxy that we know of, a forwarded address is only a claim.
 	s.echo.IPExtractor = echo.ExtractIPDirect()
-	s.echo.Use(s.identify, s.logRequest, s.recoverPanic, s.guard)
+	s.echo.Use(decodeNames, s.identify, s.logRequest, s.recoverPanic, s.guard)
 
 	api := humaecho.NewWithGroup(s.echo, s.echo.Group(base), s.apiConfig())
 	api.UseMiddleware(s.checkBody)
@@ -140,10 +153,9 @@ func (s *Server) serveAs(by string) http.Handler {
 			who.address = host
 		}
 		r = r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
-		// Echo would route by the encoded path and not decode the names in it.
-		decoded := *r.URL
-		decoded.RawPath = ""
-		r.URL = &decoded
+		address := *r.URL
+		address.RawPath = routingPath(r.URL)
+		r.URL = &address
 		// The server below us keeps the body of an answer to HEAD to itself, so that HEAD needs no routes of its own.
 		if r.Method == http.MethodHead {
 			r.Method = http.MethodGet

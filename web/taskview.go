@@ -32,6 +32,7 @@ type TaskJSON struct {
 	Fingerprint  string          `json:"fingerprint" doc:"The same for errors that differ only in numbers and names"`
 	EnqueuedBy   string          `json:"enqueued_by"`
 	Schedule     string          `json:"schedule"`
+	ScheduledFor moment          `json:"scheduled_for" doc:"The occurrence of its schedule that it stands for; null when a person ran the schedule"`
 	RepeatedFrom *int64          `json:"repeated_from"`
 	CreatedAt    moment          `json:"created_at"`
 	StartedAt    moment          `json:"started_at" doc:"Of the latest run"`
@@ -67,9 +68,9 @@ func taskView(t *models.Task) TaskJSON {
 	v := TaskJSON{
 		ID: t.ID, Type: t.Type, Params: rawJSON(t.Params), Priority: t.Priority, State: t.State,
 		Suspected: t.Suspected, Stuck: !t.StuckAt.IsZero(), Attempt: t.Attempt, Failures: t.Failures, Crashes: t.Crashes,
-		MaxRetries: t.MaxRetries, RunAt: moment(t.RunAt), TraceID: t.TraceID, UniqueKey: t.UniqueKey, Tags: tagsOf(t),
+		MaxRetries: t.MaxRetries, RunAt: moment(t.RunAt), TraceID: t.TraceID, UniqueKey: t.UniqueKey, Tags: tagsOf(t.Tags),
 		Progress: t.Progress, ProgressNote: t.ProgressNote, Result: rawJSON(t.Result), Error: t.Error, ErrorKind: t.ErrorKind,
-		Fingerprint: t.Fingerprint, EnqueuedBy: t.EnqueuedBy, Schedule: t.Schedule,
+		Fingerprint: t.Fingerprint, EnqueuedBy: t.EnqueuedBy, Schedule: t.Schedule, ScheduledFor: moment(t.ScheduledFor),
 		CreatedAt: moment(t.CreatedAt), StartedAt: moment(t.StartedAt), FinishedAt: moment(t.FinishedAt), UpdatedAt: moment(t.UpdatedAt),
 	}
 	if t.RepeatedFrom != 0 {
@@ -87,9 +88,9 @@ func taskViews(list []models.Task) []TaskJSON {
 }
 
 // tagsOf reads the column; one that cannot be read shows as no tags rather than taking the page down.
-func tagsOf(t *models.Task) []string {
+func tagsOf(column string) []string {
 	var tags []string
-	if t.Tags != "" && json.Unmarshal([]byte(t.Tags), &tags) != nil || tags == nil {
+	if column != "" && json.Unmarshal([]byte(column), &tags) != nil || tags == nil {
 		return []string{}
 	}
 	return tags

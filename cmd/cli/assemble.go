@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"reax/actors"
 	"reax/tasks"
 	"reax/tasks/demo"
 )
@@ -83,8 +84,29 @@ func (a *app) assemble(f configFlags) (assembly, error) {
 			return assembly{}, err
 		}
 	}
+	if found := checkSchedules(cfg.Schedules, registry); len(found) > 0 {
+		return assembly{}, found.sorted()
+	}
+	if err := actors.CheckSchedules(registry, cfg.scheduleSpecs()); err != nil {
+		return assembly{}, cfg.scheduleProblems(err)
+	}
 	asm.Config, err = f.over(cfg)
 	return asm, err
+}
+
+// checkSchedules names what is wrong with schedules now that the task types are known.
+func checkSchedules(schedules []scheduleConfig, registry *tasks.Registry) (found problems) {
+	var names []string
+	for _, d := range registry.All() {
+		names = append(names, d.Name)
+	}
+	for i := range schedules {
+		c := &schedules[i]
+		if _, ok := registry.Lookup(c.Task); !ok {
+			found = append(found, c.problem("/task", fmt.Sprintf("there is no task type %q %s", c.Task, meant(c.Task, names))))
+		}
+	}
+	return found
 }
 
 // warnings say what is likely to fail later, though it is no error now.
@@ -98,7 +120,7 @@ func (asm assembly) warnings() []string {
 	return texts
 }
 
-// describe counts the types, for the line that a server prints at its start.
+// describe counts the types and the file's schedules, for the line that a server prints at its start.
 func (asm assembly) describe() string {
 	n := len(asm.Registry.All())
 	text := fmt.Sprintf("%d task types", n)
@@ -107,6 +129,13 @@ func (asm assembly) describe() string {
 	}
 	if asm.Demo {
 		text += " (demonstration)"
+	}
+	switch n := len(asm.Config.Schedules); n {
+	case 0:
+	case 1:
+		text += " · 1 schedule"
+	default:
+		text += fmt.Sprintf(" · %d schedules", n)
 	}
 	return text
 }

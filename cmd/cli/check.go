@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+
+	"reax/timetable"
 )
 
 type checkCmd struct {
@@ -37,6 +39,18 @@ func (c *checkCmd) Run(ctx context.Context, a *app) error {
 	}
 	if err := table(a.stdout, []string{"TYPE", "KIND", "TIMEOUT", "RETRIES", "PRIORITY", "CONCURRENCY"}, rows); err != nil {
 		return err
+	}
+	rows = nil
+	for _, c := range cfg.Schedules {
+		if t, err := timetable.Parse(c.plan()); err == nil {
+			rows = append(rows, []string{c.Name, c.Task, t.Describe("en")})
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(a.stdout)
+		if err := table(a.stdout, []string{"SCHEDULE", "TASK", "WHEN"}, rows); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s is good: %s · address %s · database %s\n",
 		cleanLine(cmp.Or(cfg.File, "the built-in configuration")), asm.describe(), cfg.Addr, cleanLine(cfg.Database))

@@ -133,11 +133,15 @@ type unreachableError struct {
 func (e *unreachableError) Error() string { return e.text }
 func (e *unreachableError) Unwrap() error { return e.err }
 
-// call sends one request. A body that is not nil is sent as JSON. The answer is JSON as the server wrote it.
+// call sends one request. A body that is not nil is sent as JSON. The answer is JSON as the server wrote it; null when it
+// has none.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 	answer, status, err := c.exchange(ctx, method, path, query, body)
 	if err != nil {
 		return nil, err
+	}
+	if status == http.StatusNoContent {
+		return json.RawMessage("null"), nil
 	}
 	if status >= 200 && status < 300 && json.Valid(answer) {
 		return answer, nil

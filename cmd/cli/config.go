@@ -44,6 +44,7 @@ type Config struct {
 	LogFormat     string // text or json; empty chooses by whether the log goes to a terminal
 	AllowedHosts  []string
 	Tasks         []taskConfig
+	Schedules     []scheduleConfig
 }
 
 // readConfig finds and reads the configuration file: the one named, which must exist, or ./reax.yaml if there is one.
@@ -121,8 +122,9 @@ func parseConfig(file, dir string, data []byte) (Config, problems) {
 		"tasks": func(v value) {
 			v.entries(func(name string, item value) { cfg.Tasks = append(cfg.Tasks, parseTask(name, dir, item)) })
 		},
-		// The key is known, so that a file written for a later version gets this answer and not a guess at a typing error.
-		"schedules": func(v value) { v.fail("schedules are not available in this version yet") },
+		"schedules": func(v value) {
+			v.entries(func(name string, item value) { cfg.Schedules = append(cfg.Schedules, parseSchedule(name, item)) })
+		},
 	})
 	return cfg, doc.problems.sorted()
 }

@@ -12,6 +12,7 @@ import (
 
 	"reax/actors"
 	"reax/tasks"
+	"reax/timetable"
 )
 
 const fullConfig = `# everything there is
@@ -53,6 +54,19 @@ tasks:
       url: http://127.0.0.1:9000/sms
       headers: {X-Team: ops}
       secret: hush
+schedules:
+  daily/report:
+    task: report.generate
+    cron: "0 7 * * *"
+    timezone: Asia/Shanghai
+    params: {user_id: 1001, date: "{{ .ScheduledFor.Format \"2006-01-02\" }}", n: 12345678901234567890}
+    priority: 2
+    tags: [daily]
+    missed: run_all
+    overlap: queue_one
+  sync: {task: sms.push, every: 1d12h, anchor: "2026-01-01 00:30", timezone: Europe/Berlin}
+  once: {task: sms.push, at: 2026-12-24T09:30:00Z}
+  local: {task: sms.push, at: 2026-12-24 09:30, timezone: Asia/Shanghai}
 `
 
 func TestEveryKeyOfTheFileIsRead(t *testing.T) {
@@ -87,6 +101,21 @@ func TestEveryKeyOfTheFileIsRead(t *testing.T) {
 	require.Equal(t, tasks.DefaultPolicy(), sms.Policy)
 	require.Equal(t, &tasks.HTTP{URL: "http://127.0.0.1:9000/sms", Headers: map[string]string{"X-Team": "ops"}, Secret: "hush"}, sms.HTTP)
 	require.Nil(t, sms.Command)
+
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	require.NoError(t, err)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	require.Equal(t, []actors.ScheduleSpec{
+		{
+			Name: "daily/report", Task: "report.generate", Cron: "0 7 * * *", Timezone: "Asia/Shanghai", Priority: 2, Tags: []string{"daily"},
+			Params: json.RawMessage(`{"user_id":1001,"date":"{{ .ScheduledFor.Format \"2006-01-02\" }}","n":12345678901234567890}`),
+			Missed: "run_all", Overlap: "queue_one",
+		},
+		{Name: "sync", Task: "sms.push", Every: 36 * time.Hour, Anchor: time.Date(2026, 1, 1, 0, 30, 0, 0, berlin), Timezone: "Europe/Berlin"},
+		{Name: "once", Task: "sms.push", At: time.Date(2026, 12, 24, 9, 30, 0, 0, time.UTC)},
+		{Name: "local", Task: "sms.push", At: time.Date(2026, 12, 24, 9, 30, 0, 0, shanghai), Timezone: "Asia/Shanghai"},
+	}, cfg.scheduleSpecs())
 }
 
 func TestSchemasKeepDigitsAndTheOrderOfKeys(t *testing.T) {
@@ -144,7 +173,6 @@ func TestProblemsNameFileLineKeyAndCure(t *testing.T) {
 			`reax.yaml:1: tasks.a.params.maximum: "0x10" cannot be a number in JSON: write it in plain decimal digits, or in quotes if it is text`},
 		{"merge", "a: &a {x: 1}\nlog:\n  <<: *a", "reax.yaml:1: a: unknown key (known: addr, allowed_hosts, database, durability, log, promote_base, promote_step, retention, schedules, shutdown_grace, tasks)\n" +
 			"reax.yaml:3: log.<<: merging with << is not supported: use an alias for a whole value"},
-		{"schedules", "schedules:\n  daily: {cron: '0 7 * * *'}", "reax.yaml:1: schedules: schedules are not available in this version yet"},
 		{"two documents", "addr: a\n---\naddr: b", "reax.yaml:2: a second document begins here: the file may hold only one"},
 		{"syntax", "a: b: c", "reax.yaml:1: not valid YAML: mapping values are not allowed in this context"},
 		{"zero character", `database: "a\0b"`, "reax.yaml:1: database: holds a zero character"},
@@ -240,6 +268,11 @@ func FuzzConfigNeverPanics(f *testing.F) {
 		for _, task := range cfg.Tasks {
 			if !task.Bad && task.Params != nil {
 				require.True(t, json.Valid(task.Params), "%s", task.Params)
+			}
+		}
+		for _, c := range cfg.Schedules {
+			if _, err := timetable.Parse(c.plan()); !c.Bad {
+				require.NoError(t, err)
 			}
 		}
 	})

@@ -103,10 +103,7 @@ func (v value) child(key string, line int, node *yaml.Node) (value, bool) {
 	if v.path != "" {
 		path = v.path + "." + key
 	}
-	for node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
-	c := value{doc: v.doc, path: path, line: line, depth: v.depth + 1, node: node}
+	c := value{doc: v.doc, path: path, line: line, depth: v.depth + 1, node: follow(node)}
 	v.doc.values++
 	switch {
 	case c.depth > maxConfigDepth:
@@ -117,6 +114,37 @@ func (v value) child(key string, line int, node *yaml.Node) (value, bool) {
 		return c, false
 	}
 	return c, v.doc.values < maxConfigValues
+}
+
+// at is the place inside v that a JSON pointer leads to, or the last one on the way that there is.
+func (v value) at(pointer string) value {
+	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
+		line, node := v.line, (*yaml.Node)(nil)
+		switch i, err := strconv.Atoi(key); {
+		case v.node.Kind == yaml.SequenceNode && err == nil && i >= 0 && i < len(v.node.Content):
+			line, node = v.node.Content[i].Line, v.node.Content[i]
+		case v.node.Kind == yaml.MappingNode:
+			for i := 0; i+1 < len(v.node.Content); i += 2 {
+				if v.node.Content[i].Value == key {
+					line, node = v.node.Content[i].Line, v.node.Content[i+1]
+				}
+			}
+		}
+		if node == nil {
+			return v
+		}
+		v.path, v.line, v.node = v.path+"."+key, line, follow(node)
+	}
+	return v
+}
+
+// follow is what an alias stands for.
+func follow(node *yaml.Node) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	return node
 }
 
 // entries calls f for each key of a mapping, in the order of the file. Nothing at all counts as an empty mapping.

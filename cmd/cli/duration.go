@@ -59,3 +59,34 @@ func formatDuration(d time.Duration) string {
 	}
 	return text
 }
+
+// parseMoment reads a moment; without an offset it is in the local zone.
+func parseMoment(text string) (time.Time, error) { return parseMomentIn(text, time.Local) }
+
+// parseMomentIn reads a moment. Without an offset it is what the clocks of the zone show; when they show it twice, the
+// first time is meant.
+func parseMomentIn(text string, zone *time.Location) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+		t, err := time.ParseInLocation(layout, text, zone)
+		if err != nil {
+			continue
+		}
+		if t.Format(layout) != text {
+			return time.Time{}, fmt.Errorf("there is no %q in the zone %s: its clocks skip that time", text, zone)
+		}
+		start, _ := t.ZoneBounds()
+		if start.IsZero() {
+			return t, nil
+		}
+		_, offset := t.Zone()
+		_, before := start.Add(-1).Zone()
+		if first := t.Add(time.Duration(offset-before) * time.Second); first.Before(start) {
+			t = first
+		}
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time such as 2026-01-31T09:30:00Z or \"2026-01-31 09:30\"", text)
+}

@@ -178,16 +178,3 @@ func durationFlag(name, text string) (string, error) {
 	}
 	return d.String(), nil
 }
-
-// parseMoment reads a moment; without an offset it is in the local zone.
-func parseMoment(text string) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t, nil
-	}
-	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is not a time such as 2026-01-31T09:30:00Z or \"2026-01-31 09:30\"", text)
-}

@@ -40,6 +40,8 @@ type grammar struct {
 	Discard discardCmd `cmd:"" group:"Tasks:" help:"Give up on failed or dead tasks."`
 	Repeat  repeatCmd  `cmd:"" group:"Tasks:" help:"Make a new task from a finished one."`
 
+	Schedules schedulesCmd `cmd:"" group:"Tasks:" help:"List, show, change and preview schedules."`
+
 	Types  typesCmd  `cmd:"" group:"Operation:" help:"List the task types."`
 	Pause  pauseCmd  `cmd:"" group:"Operation:" help:"Stop a task type from starting tasks."`
 	Resume resumeCmd `cmd:"" group:"Operation:" help:"Let a paused task type start tasks again."`
@@ -49,7 +51,7 @@ type grammar struct {
 }
 
 const about = "reax runs a team's background tasks from one binary and one SQLite file.\n\n" +
-	"Commands other than serve, check, backup and version talk to a running server: the one at --url, or else the one whose " +
+	"Commands other than serve, check, backup, version and schedules preview talk to a running server: the one at --url, or else the one whose " +
 	"socket is beside the database."
 
 // Main runs the reax command with the process's arguments and ends the process. A team's own worker calls it with a

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -29,6 +30,10 @@ const (
 	httpStopTimeout   = 5 * time.Second  // for calls that run when the server stops
 	runtimeStopTime   = 15 * time.Second // after the grace of the tasks that run
 )
+
+// gcPercent trades memory for time: what lives is a few megabytes, and at Go's default the collector would run many
+// times a second under load to save another few. GOGC in the environment wins.
+const gcPercent = 400
 
 type serveCmd struct {
 	configFlags
@@ -52,6 +57,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		signals = make(chan os.Signal, 2)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(signals)
+	}
+	if a.env("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -128,9 +136,10 @@ func (s *server) serve(ctx context.Context) (err error) {
 	runtime, err := actors.Start(ctx, store, s.Registry, actors.Options{
 		Logger: s.logger, Version: Version, ShutdownGrace: cfg.ShutdownGrace,
 		PromoteBase: cfg.PromoteBase, PromoteStep: cfg.PromoteStep, Retention: cfg.Retention,
+		FileSchedules: cfg.scheduleSpecs(),
 	})
 	if err != nil {
-		return err
+		return cfg.scheduleProblems(err)
 	}
 	defer also("stopping the runtime", func() error {
 		limit, cancel := context.WithTimeout(context.Background(), cmp.Or(cfg.ShutdownGrace, defaultShutdownGrace)+runtimeStopTime)
@@ -145,6 +154,7 @@ func (s *server) serve(ctx context.Context) (err error) {
 	})
 	https := startHTTP(s.logger, network, site.Handler(), local, site.SocketHandler())
 	defer also("stopping HTTP", https.stop)
+	defer site.EndStreams() // before HTTP stops, or it would wait for them
 
 	fmt.Fprintf(s.stdout, "reax %s listening on http://%s · database %s · %s · %d waiting\n",
 		Version, network.Addr(), cleanLine(cfg.Database), s.describe(), waiting)

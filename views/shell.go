@@ -1,0 +1,66 @@
+package views
+
+import (
+	"context"
+
+	"reax/models"
+)
+
+// railItem is one link of the rail.
+type railItem struct {
+	section, icon, path, key string
+	group                    string       // a heading above it
+	state                    models.State // the tasks whose number it shows
+}
+
+// rail is every section of the dashboard in the order of the rail. The name of a section is what Shell is told, its
+// word is the message "nav." + section.
+var rail = []railItem{
+	{section: "overview", icon: "overview", path: "/", key: "o"},
+	{section: "tasks", icon: "tasks", path: "/tasks", key: "t"},
+	{section: "dead", icon: "inbox", path: "/dead", key: "d", state: models.StateDead},
+	{section: "schedules", icon: "clock", path: "/schedules", key: "s"},
+	{section: "types", icon: "types", path: "/types", key: "y", group: "nav.runtime"},
+	{section: "actors", icon: "tree", path: "/actors", key: "a"},
+}
+
+// keyHelp is what the keys do that the script adds: each key with its message.
+var keyHelp = [][2]string{
+	{"/", "keys.search"}, {"j", "keys.next"}, {"k", "keys.previous"}, {"x", "keys.pick"}, {"Enter", "keys.open"},
+	{"e", "keys.enqueue"}, {"?", "keys.help"},
+}
+
+// commonZones are offered where a time zone is asked for; any other of the IANA database may be written.
+var commonZones = []string{
+	"UTC", "Asia/Shanghai", "Asia/Tokyo", "Asia/Singapore", "Asia/Kolkata", "Asia/Dubai", "Europe/London", "Europe/Berlin",
+	"Europe/Paris", "Europe/Moscow", "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles",
+	"America/Sao_Paulo", "Africa/Johannesburg", "Australia/Sydney", "Pacific/Auckland",
+}
+
+// themes and languages with their messages, as the settings form sends them.
+var (
+	themes    = [][2]string{{"system", "settings.system"}, {"light", "settings.light"}, {"dark", "settings.dark"}}
+	languages = [][2]string{{string(English), "English"}, {string(Chinese), "中文"}}
+)
+
+func themeOf(ctx context.Context) string {
+	if t := ViewerOf(ctx).Theme; t != "" {
+		return t
+	}
+	return "system"
+}
+
+// pressed is the value of aria-pressed.
+func pressed(on bool) string {
+	if on {
+		return "true"
+	}
+	return "false"
+}
+
+func flashIcon(tone string) string {
+	if tone == "ok" {
+		return "check"
+	}
+	return "alert"
+}

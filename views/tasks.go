@@ -1,0 +1,138 @@
+package views
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/a-h/templ"
+
+	"reax/models"
+)
+
+// Tasks is the list of tasks. Its texts are in the viewer's language.
+type Tasks struct {
+	State    models.State // of the tab; empty for all
+	Tabs     []Tab
+	Fields   []Field // of the filter
+	More     []Field // those that are folded away
+	MoreOpen bool
+	Types    []string // offered for the type
+	Chips    []Chip
+	Clear    templ.SafeURL // the list of the tab without a filter
+	Filtered bool
+	Fault    string // what is wrong with the address
+	Rows     []TaskRow
+	Newest   templ.SafeURL // set on every page but the first
+	Older    templ.SafeURL
+	Back     string // the list itself, for forms that return to it
+}
+
+// Tab is one of several views of a list.
+type Tab struct {
+	Text    string
+	URL     templ.SafeURL
+	Current bool
+	Counted bool
+	N       int64
+	Bad     bool // any is too many
+}
+
+// Chip is a filter in force.
+type Chip struct {
+	Label, Value string
+	Remove       templ.SafeURL
+}
+
+// TaskRow is one row of the list.
+type TaskRow struct {
+	models.Task
+	Params string // without what must not be shown
+}
+
+// previewWidth is what a row has room for, in narrow letters.
+const previewWidth = 90
+
+// preview is the start of a text in one line, without what could reorder or hide letters of the page.
+func preview(text string) string {
+	var b strings.Builder
+	width := 0
+	for _, r := range text {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			r = ' '
+		}
+		if width++; r >= firstWide {
+			width++
+		}
+		if width > previewWidth {
+			return b.String() + "…"
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// firstWide is about where the letters begin that take the room of two.
+const firstWide = 0x1100
+
+// showsError reports whether the error matters more than the parameters.
+func (r TaskRow) showsError() bool { return r.Error != "" && r.State != models.StateSuccess }
+
+// run is which of its runs is on or was the last, as far as they count against the limit; 0 when none was.
+func (r TaskRow) run() int {
+	n := r.Failures
+	if r.State == models.StateRunning || r.State == models.StateSuccess {
+		n++
+	}
+	return min(n, r.RunLimit())
+}
+
+// elapsed is how long the run is on, with its limit.
+func (r TaskRow) elapsed(ctx context.Context) string {
+	text := Duration(ctx, ViewerOf(ctx).now().Sub(r.StartedAt.Time()).Truncate(time.Second))
+	if limit := r.Timeout(); limit > 0 {
+		return T(ctx, "tasks.elapsed_of", "elapsed", text, "limit", Duration(ctx, limit))
+	}
+	return text
+}
+
+func (r TaskRow) url(ctx context.Context) templ.SafeURL {
+	return URL(ctx, fmt.Sprintf("/tasks/%d", r.ID))
+}
+
+// columns of the list, which depend on the state that it is of.
+func (t Tasks) columns(ctx context.Context) []Column {
+	columns := []Column{
+		{Text: T(ctx, "tasks.state"), Class: "st"}, {Text: T(ctx, "tasks.task"), Class: "main"},
+		{Text: T(ctx, "tasks.content"), Class: "opt"}, {Text: T(ctx, "tasks.priority"), Class: "num opt"},
+	}
+	if t.State != models.StatePending {
+		columns = append(columns, Column{Text: T(ctx, "tasks.attempt"), Class: "num opt"})
+	}
+	switch t.State {
+	case models.StatePending:
+		columns = append(columns, Column{Text: T(ctx, "tasks.runs_at"), Class: "num opt"})
+	case models.StateRunning:
+		columns = append(columns, Column{Text: T(ctx, "tasks.worker"), Class: "opt"}, Column{Text: T(ctx, "tasks.elapsed"), Class: "num opt"})
+	case models.StateRetryWait:
+		columns = append(columns, Column{Text: T(ctx, "tasks.next_run"), Class: "num opt"})
+	case models.StateFailed, models.StateDead:
+		columns = append(columns, Column{Text: T(ctx, "tasks.cause"), Class: "opt"})
+	}
+	return append(columns, Column{Text: T(ctx, "tasks.changed"), Class: "num when"})
+}
+
+// can reports whether an action makes sense for tasks of this tab.
+func (t Tasks) can(action string) bool {
+	switch {
+	case t.State == "":
+		return true
+	case action == "retry":
+		return t.State.CanBecome(models.StatePending) && t.State != models.StateRunning
+	case action == "cancel":
+		return t.State.IsWaiting() || t.State == models.StateRunning
+	}
+	return t.State == models.StateFailed || t.State == models.StateDead
+}

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	maxStreams       = 1000
+	streamHeartbeat  = 15 * time.Second // a comment line, so that nothing in between takes the stream for dead
+	streamWriteLimit = 10 * time.Second // for one write to a client that does not read
+)
+
+// streams are the open event streams. They never end by themselves, so they are ended before the server stops.
+type streams struct {
+	open   atomic.Int64
+	end    sync.Once
+	ending chan struct{}
+}
+
+// EndStreams ends the event streams, and each that is asked for later at once. Without it a server that waits for its
+// requests would wait for them. It may be called more than once.
+func (s *Server) EndStreams() { s.streams.end.Do(func() { close(s.streams.ending) }) }
+
+// news is what changed since it was last read.
+type news struct {
+	mu     sync.Mutex
+	topics []string
+	wake   chan struct{}
+}
+
+// add never blocks, as a subscriber must not.
+func (n *news) add(topics []string) {
+	n.mu.Lock()
+	for _, topic := range topics {
+		if !slices.Contains(n.topics, topic) {
+			n.topics = append(n.topics, topic)
+		}
+	}
+	n.mu.Unlock()
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (n *news) take() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	topics := n.topics
+	n.topics = nil
+	return topics
+}
+
+// events is a stream of the names of what changed. The page then asks for its own address again, so nothing but names
+// ever goes through it, and a name that is lost in a reconnect does no harm.
+func (s *Server) events(c echo.Context) error {
+	if s.streams.open.Add(1) > maxStreams {
+		s.streams.open.Add(-1)
+		return newProblem(http.StatusServiceUnavailable, "unavailable", "too many event streams are open: the limit is %d", maxStreams)
+	}
+	defer s.streams.open.Add(-1)
+	n := &news{wake: make(chan struct{}, 1)}
+	defer s.runtime.Subscribe(n.add)()
+
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	c.Response().WriteHeader(http.StatusOK)
+	control := http.NewResponseController(c.Response())
+	send := func(format string, args ...any) error {
+		// Without a deadline of its own each write would run into the one of the whole answer; and between two writes
+		// there must be none.
+		_ = control.SetWriteDeadline(time.Now().Add(streamWriteLimit))
+		if _, err := fmt.Fprintf(c.Response(), format, args...); err != nil {
+			return err
+		}
+		if err := control.Flush(); err != nil {
+			return err
+		}
+		_ = control.SetWriteDeadline(time.Time{})
+		return nil
+	}
+
+	heartbeat := time.NewTicker(streamHeartbeat)
+	defer heartbeat.Stop()
+	err := send("retry: 3000\n\n")
+	for err == nil {
+		select {
+		case <-n.wake:
+			err = send("event: changed\ndata: %s\n\n", strings.Join(n.take(), ","))
+		case <-heartbeat.C:
+			err = send(": still here\n\n")
+		case <-s.streams.ending:
+			return nil
+		case <-c.Request().Context().Done():
+			return nil
+		}
+	}
+	return nil // the client is gone: there is nobody to tell
+}

@@ -1,0 +1,50 @@
+package web
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"reax/models"
+	"reax/views"
+)
+
+// searchPage jumps to what the search names: a task by its id or trace id, a task type, or else the tasks in whose
+// errors it is found.
+func (s *Server) searchPage(c echo.Context) error {
+	path, err := s.found(c, strings.TrimSpace(c.QueryParam("q")))
+	if err != nil {
+		return err
+	}
+	return seeOther(c, path)
+}
+
+func (s *Server) found(c echo.Context, q string) (string, error) {
+	ctx := c.Request().Context()
+	tasks := func(name, value string) string { return string(views.URL(ctx, "/tasks", name, value)) }
+	if id, err := strconv.ParseInt(strings.TrimPrefix(q, "#"), 10, 64); err == nil && id > 0 {
+		switch _, err := s.ledger.Task(ctx, id); {
+		case err == nil:
+			return string(views.URL(ctx, "/tasks/"+strconv.FormatInt(id, 10))), nil
+		case !errors.Is(err, models.ErrNotFound):
+			return "", err
+		}
+	}
+	if trace := strings.ToLower(q); isTraceID(trace) {
+		page, err := s.ledger.List(ctx, models.Filter{TraceID: trace}, 2)
+		switch {
+		case err != nil:
+			return "", err
+		case len(page.Tasks) == 1:
+			return string(views.URL(ctx, "/tasks/"+strconv.FormatInt(page.Tasks[0].ID, 10))), nil
+		}
+		return tasks("trace_id", trace), nil
+	}
+	name := strings.TrimPrefix(q, "type:")
+	if _, ok := s.runtime.Registry().Lookup(name); ok || name != q {
+		return tasks("type", name), nil
+	}
+	return tasks("q", q), nil
+}

@@ -1,0 +1,190 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"reax/models"
+	"reax/views"
+)
+
+// pageSize is how many rows a list shows.
+const pageSize = 50
+
+// tasksPage is the list of tasks.
+func (s *Server) tasksPage(c echo.Context) error {
+	ctx := c.Request().Context()
+	viewer := views.ViewerOf(ctx)
+	query := readTasksQuery(c.QueryParams(), viewer.Zone, viewer.Now)
+	page := s.tasksView(ctx, query)
+	status := http.StatusOK
+	if len(query.faults) > 0 {
+		status = http.StatusUnprocessableEntity
+	} else {
+		list, err := s.ledger.List(ctx, query.filter, pageSize)
+		if err != nil {
+			return err
+		}
+		for i := range list.Tasks {
+			t := &list.Tasks[i]
+			page.Rows = append(page.Rows, views.TaskRow{Task: *t, Params: s.shownParams(t)})
+		}
+		if list.Next != 0 {
+			values := query.values()
+			values.Set("cursor", encodeCursor(list.Next))
+			page.Older = listURL(ctx, values)
+		}
+	}
+	return s.render(c, status, views.TasksPage(page))
+}
+
+func listURL(ctx context.Context, values url.Values) templ.SafeURL {
+	if len(values) == 0 {
+		return views.URL(ctx, "/tasks")
+	}
+	return views.URL(ctx, "/tasks") + templ.SafeURL("?"+values.Encode())
+}
+
+// without is the address of the list with some of its parameters left out.
+func (t *tasksQuery) without(ctx context.Context, names ...string) templ.SafeURL {
+	values := t.values()
+	for _, name := range names {
+		values.Del(name)
+	}
+	return listURL(ctx, values)
+}
+
+// tasksView is all of the page but its rows.
+func (s *Server) tasksView(ctx context.Context, t *tasksQuery) views.Tasks {
+	page := views.Tasks{
+		State: models.State(t.state), Back: string(listURL(ctx, t.values())), Filtered: t.narrows() || t.typ != "",
+		Clear: t.without(ctx, slices.DeleteFunc(slices.Collect(maps.Keys(t.values())), func(name string) bool { return name == "state" })...),
+		Tabs:  s.taskTabs(ctx, t), Types: s.typeNames(),
+	}
+	if t.cursor != "" {
+		page.Newest = listURL(ctx, t.values())
+	}
+	page.Chips = t.chips(ctx)
+	page.Fields, page.More = t.fields(ctx)
+	page.MoreOpen = t.priority+t.from+t.to+t.trace+t.tag != "" || t.suspected
+	if len(t.faults) > 0 {
+		page.Fault = views.T(ctx, "tasks.bad_filter")
+	}
+	for _, name := range []string{"state", "cursor"} { // those have no field of their own
+		if key := t.faults[name]; key != "" {
+			page.Fault = views.T(ctx, key)
+		}
+	}
+	return page
+}
+
+func (s *Server) typeNames() []string {
+	var names []string
+	for _, d := range s.runtime.Registry().All() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// taskTabs has a tab for each state. Figures are kept by type and state alone, so a filter on more than that shows none
+// rather than wrong ones.
+func (s *Server) taskTabs(ctx context.Context, t *tasksQuery) []views.Tab {
+	counts := views.ViewerOf(ctx).Counts
+	if t.narrows() {
+		counts = nil
+	} else if t.typ != "" {
+		byType, err := s.countsByType(ctx)
+		counts = byType[t.typ]
+		if err == nil && counts == nil {
+			counts = map[models.State]int64{}
+		}
+	}
+	var all int64
+	tabs := []views.Tab{{Text: views.T(ctx, "tasks.all"), URL: t.without(ctx, "state"), Current: t.state == ""}}
+	for _, state := range models.States {
+		values := t.values()
+		values.Set("state", string(state))
+		all += counts[state]
+		tabs = append(tabs, views.Tab{
+			Text: views.T(ctx, "state."+string(state)), URL: listURL(ctx, values), Current: t.state == string(state),
+			Counted: counts != nil, N: counts[state], Bad: state == models.StateDead || state == models.StateFailed,
+		})
+	}
+	tabs[0].Counted, tabs[0].N = counts != nil, all
+	return tabs
+}
+
+// chips are the filters in force, each with the address that takes it away.
+func (t *tasksQuery) chips(ctx context.Context) []views.Chip {
+	var chips []views.Chip
+	add := func(name, label, value string) {
+		if value != "" && t.faults[name] == "" {
+			chips = append(chips, views.Chip{Label: views.T(ctx, label), Value: value, Remove: t.without(ctx, name)})
+		}
+	}
+	add("type", "tasks.type", t.typ)
+	if t.window != "" {
+		add("window", "tasks.created", views.T(ctx, "window."+t.window))
+	}
+	add("q", "tasks.text", t.q)
+	add("priority", "tasks.priority", t.priority)
+	add("from", "tasks.from", clockChip(ctx, t.from, t.filter.CreatedFrom))
+	add("to", "tasks.to", clockChip(ctx, t.to, t.filter.CreatedTo))
+	add("trace_id", "tasks.trace", t.trace)
+	add("tag", "tasks.tag", t.tag)
+	if t.suspected {
+		add("suspected", "tasks.mark", views.T(ctx, "mark.suspected"))
+	}
+	return chips
+}
+
+func clockChip(ctx context.Context, text string, at models.Instant) string {
+	if text == "" {
+		return ""
+	}
+	return views.Clock(ctx, at)
+}
+
+// fields are the inputs of the filter: those that are always there, and the rest.
+func (t *tasksQuery) fields(ctx context.Context) (first, more []views.Field) {
+	field := func(name, kind, label, value string) views.Field {
+		f := views.Field{ID: "f-" + name, Name: name, Kind: kind, Label: views.T(ctx, label), Value: value}
+		if key := t.faults[name]; key != "" {
+			f.Error = views.T(ctx, key)
+		}
+		if kind == "text" {
+			f.MaxLen = strconv.Itoa(maxSearchBytes)
+		}
+		return f
+	}
+	typ := field("type", "text", "tasks.type", t.typ)
+	typ.List = "types"
+	window := field("window", "select", "tasks.created", t.window)
+	window.Options = []views.Option{{Text: views.T(ctx, "window.any")}}
+	for _, w := range windows {
+		window.Options = append(window.Options, views.Option{Value: w.name, Text: views.T(ctx, "window."+w.name)})
+	}
+	priority := field("priority", "select", "tasks.priority", t.priority)
+	priority.Options = []views.Option{{Text: views.T(ctx, "priority.any")}}
+	for _, p := range priorities {
+		priority.Options = append(priority.Options, views.Option{Value: p, Text: views.T(ctx, "priority."+p)})
+	}
+	for p := 1; p <= 10; p++ {
+		priority.Options = append(priority.Options, views.Option{Value: strconv.Itoa(p), Text: strconv.Itoa(p)})
+	}
+	first = []views.Field{typ, field("q", "text", "tasks.text", t.q), window}
+	more = []views.Field{
+		priority, field("from", "datetime-local", "tasks.from", t.from), field("to", "datetime-local", "tasks.to", t.to),
+		field("trace_id", "text", "tasks.trace", t.trace), field("tag", "text", "tasks.tag", t.tag),
+	}
+	suspected := field("suspected", "checkbox", "tasks.suspected", "")
+	suspected.Value = strconv.FormatBool(t.suspected)
+	return first, append(more, suspected)
+}
