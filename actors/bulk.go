@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
@@ -26,6 +27,9 @@ const (
 	BulkFinished = "finished"
 )
 
+// bulkSample is how many tasks of its set a plan names.
+const bulkSample = 10
+
 // BulkRun is a bulk action in the background: its set is frozen when it is planned, so what a person confirms is what
 // was counted. It is kept in memory; after a restart the same action may be asked for again, and does nothing twice.
 type BulkRun struct {
@@ -39,27 +43,30 @@ type BulkRun struct {
 	StartedAt  time.Time
 	FinishedAt time.Time
 	Spread     time.Duration
+	Sample     []int64 // the first ten of its set
+
+	change Change
 }
 
 // bulkRun is a BulkRun and what is left of it. The bulk actor alone changes it; others read the latest copy.
 type bulkRun struct {
-	ids    []int64
-	change Change
-	now    atomic.Pointer[BulkRun]
+	ids []int64
+	now atomic.Pointer[BulkRun]
 }
 
-// PlanBulk freezes the set of a bulk action and counts it; StartBulk does it. It fails as Bulk does.
+// PlanBulk freezes the set of a bulk action and counts it; StartBulk does it. It fails as Bulk does, but a discard needs
+// its reason only when it starts.
 func (r *Runtime) PlanBulk(ctx context.Context, req BulkRequest) (BulkRun, error) {
-	if err := req.Change.check(req.Action == ActionDiscard); err != nil {
+	if err := req.Change.check(false); err != nil {
 		return BulkRun{}, err
 	}
 	ids, err := r.freeze(ctx, req)
 	if err != nil {
 		return BulkRun{}, err
 	}
-	run := &bulkRun{ids: ids, change: req.Change}
+	run := &bulkRun{ids: ids}
 	plan := BulkRun{ID: uuid.NewString(), Action: req.Action, State: BulkPlanned, Report: BulkReport{Matched: len(ids)},
-		By: req.Change.By, Reason: req.Change.Reason, PlannedAt: time.Now()}
+		By: req.Change.By, Reason: req.Change.Reason, PlannedAt: time.Now(), Sample: ids[:min(len(ids), bulkSample)]}
 	run.now.Store(&plan)
 	r.forgetBulk()
 	r.bulks.Put(plan.ID, run)
@@ -82,9 +89,10 @@ func (r *Runtime) forgetBulk() {
 	}
 }
 
-// StartBulk begins a planned action, evenly spread over a time of at most an hour; zero does it at once. Starting it
-// twice starts it once. It fails with models.ErrNotFound when the plan is not remembered any more.
-func (r *Runtime) StartBulk(id string, spread time.Duration) (BulkRun, error) {
+// StartBulk begins a planned action, evenly spread over a time of at most an hour; zero does it at once. The record
+// names c, with the reason of the plan when it has none. Starting it twice starts it once. It fails with
+// models.ErrNotFound when the plan is not remembered any more, and with *tasks.InvalidError when a reason is missing.
+func (r *Runtime) StartBulk(id string, spread time.Duration, c Change) (BulkRun, error) {
 	run, ok := r.bulks.Get(id)
 	if !ok {
 		return BulkRun{}, models.ErrNotFound
@@ -93,7 +101,12 @@ func (r *Runtime) StartBulk(id string, spread time.Duration) (BulkRun, error) {
 	if before.State != BulkPlanned {
 		return *before, nil
 	}
+	c.Reason = cmp.Or(c.Reason, before.Reason)
+	if err := c.check(before.Action == ActionDiscard); err != nil {
+		return BulkRun{}, err
+	}
 	started := *before
+	started.By, started.Reason, started.change = c.By, c.Reason, c
 	started.State, started.StartedAt, started.Spread = BulkRunning, time.Now(), min(max(spread, 0), bulkSpread)
 	if !run.now.CompareAndSwap(before, &started) {
 		return *run.now.Load(), nil
@@ -171,7 +184,7 @@ func (b *bulk) step(c actor.Context) {
 		s := run.now.Load()
 		b.current = id
 		c.Request(b.journal, &ChangeTasks{Ctx: context.Background(), Action: s.Action, IDs: left[:min(len(left), s.stepSize())],
-			By: run.change.actor()})
+			By: s.change.actor()})
 	}
 }
 

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestABulkRunDoesWhatWasPlannedAndNoMore(t *testing.T) {
 		f.enqueueMany(several("work", 3)) // fails after the set was frozen
 		pass(time.Minute)
 		for range 2 { // pressed twice
-			_, err = f.StartBulk(plan.ID, 0)
+			_, err = f.StartBulk(plan.ID, 0, Change{By: "bob"})
 			require.NoError(t, err)
 		}
 		pass(time.Minute)
@@ -46,7 +47,7 @@ func TestABulkRunDoesWhatWasPlannedAndNoMore(t *testing.T) {
 		require.Equal(t, BulkFinished, done.State)
 		require.Equal(t, 1200, done.Report.Done)
 		require.Equal(t, map[models.State]int{models.StateSuccess: 1200, models.StateFailed: 3}, f.states("work"))
-		_, err = f.StartBulk("unknown", 0)
+		_, err = f.StartBulk("unknown", 0, Change{})
 		require.ErrorIs(t, err, models.ErrNotFound)
 		f.checkCounts()
 	})
@@ -64,7 +65,7 @@ func TestASpreadBulkRunTakesItsTimeAndSurvivesACrash(t *testing.T) {
 		pass(time.Minute)
 		plan, err := f.PlanBulk(t.Context(), BulkRequest{Action: ActionRetry, Filter: &models.Filter{Types: []string{"work"}}, Change: Change{By: "ann"}})
 		require.NoError(t, err)
-		_, err = f.StartBulk(plan.ID, 10*time.Minute)
+		_, err = f.StartBulk(plan.ID, 10*time.Minute, Change{By: "bob"})
 		require.NoError(t, err)
 		pass(5 * time.Minute)
 		half := f.states("work")[models.StateSuccess]
@@ -76,5 +77,28 @@ func TestASpreadBulkRunTakesItsTimeAndSurvivesACrash(t *testing.T) {
 		done, _ := f.BulkRun(plan.ID)
 		require.Equal(t, BulkFinished, done.State)
 		require.Equal(t, 600, done.Report.Done+done.Report.SkippedTotal)
+	})
+}
+
+func TestADiscardThatWasPlannedNeedsItsReasonWhenItStarts(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := failing(t, Options{})
+		f.enqueueMany(several("work", 12))
+		pass(time.Minute)
+		plan, err := f.PlanBulk(t.Context(), BulkRequest{Action: ActionDiscard, Filter: &models.Filter{Types: []string{"work"}}, Change: Change{By: "ann"}})
+		require.NoError(t, err)
+		require.Len(t, plan.Sample, bulkSample)
+		_, err = f.StartBulk(plan.ID, 0, Change{By: "bob"})
+		var bad *tasks.InvalidError
+		require.ErrorAs(t, err, &bad)
+		run, err := f.StartBulk(plan.ID, 0, Change{By: "bob", Reason: "no use"})
+		require.NoError(t, err)
+		require.Equal(t, "bob", run.By)
+		pass(time.Minute)
+		require.Equal(t, map[models.State]int{models.StateCancelled: 12}, f.states("work"))
+		audit, err := f.store.AuditOf(t.Context(), "task", fmt.Sprint(plan.Sample[0]), 1)
+		require.NoError(t, err)
+		require.Equal(t, "bob", audit[0].Actor)
+		require.Equal(t, "no use", audit[0].Reason)
 	})
 }

@@ -67,7 +67,7 @@ func TestABulkActionOnIDs(t *testing.T) {
 		require.Equal(t, 4, report.Matched, "each id once")
 		require.Equal(t, 2, report.Done)
 		require.Equal(t, 2, report.SkippedTotal)
-		require.ElementsMatch(t, []Skip{{999, "there is no such task"}, {failed, "it is failed"}}, report.Skipped)
+		require.ElementsMatch(t, []Skip{{999, SkipMissing, "there is no such task"}, {failed, "failed", "it is failed"}}, report.Skipped)
 		pass(time.Second)
 		require.Equal(t, models.StateCancelled, f.task(running).State)
 		require.Equal(t, models.StateCancelled, f.task(pending).State)
@@ -80,7 +80,7 @@ func TestABulkActionOnIDs(t *testing.T) {
 		report, err = f.Bulk(t.Context(), BulkRequest{Action: ActionDiscard, IDs: []int64{failed, pending}, Change: Change{By: "ann", Reason: "old"}})
 		require.NoError(t, err)
 		require.Equal(t, 1, report.Done)
-		require.Equal(t, []Skip{{pending, "it is cancelled"}}, report.Skipped)
+		require.Equal(t, []Skip{{pending, "cancelled", "it is cancelled"}}, report.Skipped)
 		_, err = f.Bulk(t.Context(), BulkRequest{Action: ActionCancel, IDs: make([]int64, MaxBulkTasks+1)})
 		var large *TooLargeError
 		require.ErrorAs(t, err, &large)

@@ -146,24 +146,24 @@ func (b *BulkReport) add(c *models.Changed) {
 	b.SkippedTotal += len(c.Refused)
 	for _, s := range c.Refused {
 		if len(b.Skipped) < MaxBulkSkips {
-			b.Skipped = append(b.Skipped, Skip{ID: s.ID, Reason: refusal(s.Err)})
+			b.Skipped = append(b.Skipped, skipOf(s.ID, s.Err))
 		}
 	}
 }
 
-// refusal is why a task was left alone, in words.
-func refusal(err error) string {
+// skipOf says why a task was left alone.
+func skipOf(id int64, err error) Skip {
 	var wrong *models.StateError
 	var held *models.KeyHeldError
 	switch {
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("it is %s", wrong.State)
+		return Skip{ID: id, Code: string(wrong.State), Reason: fmt.Sprintf("it is %s", wrong.State)}
 	case errors.As(err, &held):
-		return held.Error()
+		return Skip{ID: id, Code: SkipKeyHeld, Reason: held.Error()}
 	case errors.Is(err, models.ErrNotFound):
-		return "there is no such task"
+		return Skip{ID: id, Code: SkipMissing, Reason: "there is no such task"}
 	default:
-		return "it could not be changed"
+		return Skip{ID: id, Code: SkipOther, Reason: "it could not be changed"}
 	}
 }
 

@@ -53,6 +53,7 @@ type figures struct {
 	oldestReady atomic.Int64 // models.Instant
 	succeeded5m atomic.Int64
 	finished5m  atomic.Int64
+	gauges      atomic.Pointer[[]Gauge]
 	crashes     crashLog
 }
 
@@ -72,14 +73,18 @@ func (l *crashLog) add(now time.Time) {
 	l.at[l.next.Add(1)%int64(len(l.at))].Store(now.UnixNano())
 }
 
-func (l *crashLog) since(t time.Time) int {
-	n := 0
+// since tells how many there were since t, and when the first of them was.
+func (l *crashLog) since(t time.Time) (n int, first time.Time) {
 	for i := range l.at {
-		if l.at[i].Load() >= t.UnixNano() {
-			n++
+		at := time.Unix(0, l.at[i].Load())
+		if at.Before(t) {
+			continue
+		}
+		if n++; first.IsZero() || at.Before(first) {
+			first = at
 		}
 	}
-	return n
+	return n, first
 }
 
 // now is the wall clock that schedules go by.

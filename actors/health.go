@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -17,6 +18,45 @@ const (
 	healthRate        = 0.5
 )
 
+// Cause is one of Health.Reasons as a stable code and what its sentence speaks of.
+type Cause struct {
+	Code  string
+	Args  map[string]any
+	Since time.Time // when it began; zero when that is not known
+}
+
+// The codes of causes, with their arguments.
+const (
+	CauseBlocked   = "blocked"    // type, n: so many handlers hang that the type takes no tasks
+	CauseStuck     = "stuck"      // type, n: handlers hang
+	CauseNoHandler = "no_handler" // type: its tasks wait and nothing can run them
+	CauseSchedule  = "schedule"   // name, error: a schedule cannot run
+	CauseSchedules = "schedules"  // n: that many more
+	CauseCrashes   = "crashes"    // n: of actors, in five minutes
+	CauseBusy      = "busy"       // actor: it has been busy with one message for too long
+	CauseFailing   = "failing"    // percent: of the runs of five minutes that succeeded
+	CauseDatabase  = "database"   // error: nothing can be stored
+	CauseStopping  = "stopping"
+)
+
+// cause takes the names and values of its arguments in turn.
+func cause(code string, pairs ...any) Cause {
+	c := Cause{Code: code, Args: map[string]any{}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		c.Args[pairs[i].(string)] = pairs[i+1]
+	}
+	return c
+}
+
+func (c Cause) from(since time.Time) Cause {
+	c.Since = since
+	return c
+}
+
+func (h *Health) add(c Cause, sentence string) {
+	h.Causes, h.Reasons = append(h.Causes, c), append(h.Reasons, sentence)
+}
+
 // Health says how the runtime is. It asks no actor and reads no database, so it answers when they cannot.
 func (r *Runtime) Health() Health {
 	now := time.Now()
@@ -30,46 +70,44 @@ func (r *Runtime) Health() Health {
 	if first := models.Instant(r.figures.oldestReady.Load()); first != 0 && h.Backlog > 0 {
 		h.OldestWait = max(now.Sub(first.Time()), 0)
 	}
-	degraded := func(format string, args ...any) {
+	degraded := func(c Cause, format string, args ...any) {
 		h.Status = StatusDegraded
-		h.Reasons = append(h.Reasons, fmt.Sprintf(format, args...))
+		h.add(c, fmt.Sprintf(format, args...))
 	}
 	for _, p := range r.reports.Values(func(*PoolReported) bool { return true }) {
 		h.WorkersTotal += p.Concurrency
 		if p.Blocked != "" {
-			degraded("%s takes no tasks: %s.", p.Type, p.Blocked)
+			degraded(cause(CauseBlocked, "type", p.Type, "n", p.Stuck), "%s takes no tasks: %s.", p.Type, p.Blocked)
 		} else if p.Stuck > 0 {
-			degraded("%d handlers of %s ignore the end of their context.", p.Stuck, p.Type)
+			degraded(cause(CauseStuck, "type", p.Type, "n", p.Stuck), "%d handlers of %s ignore the end of their context.", p.Stuck, p.Type)
 		}
 	}
 	h.WorkersBusy = len(r.runs.Values(func(x *run) bool { return x.started.Load() && !x.stuck.Load() }))
 	for _, name := range r.orphanTypes() {
-		degraded("Tasks of type %s wait, and this process has no handler for it.", name)
+		degraded(cause(CauseNoHandler, "type", name), "Tasks of type %s wait, and this process has no handler for it.", name)
 	}
-	for _, sentence := range r.scheduleFaults() {
-		degraded("%s", sentence)
-	}
-	if n := r.figures.crashes.since(now.Add(-healthCrashWindow)); n > healthCrashes {
-		degraded("Actors crashed and were restarted %d times in 5 minutes.", n)
+	r.scheduleFaults(degraded)
+	if n, first := r.figures.crashes.since(now.Add(-healthCrashWindow)); n > healthCrashes {
+		degraded(cause(CauseCrashes, "n", n).from(first), "Actors crashed and were restarted %d times in 5 minutes.", n)
 	}
 	for _, row := range r.sys.Tree.Snapshot() {
 		if row.Busy > healthBusyTooLong && row.Kind != "worker" {
-			degraded("%s has been busy with one message for %s.", row.ID, row.Busy.Round(100*time.Millisecond))
+			degraded(cause(CauseBusy, "actor", row.ID).from(now.Add(-row.Busy)), "%s has been busy with one message for %s.", row.ID, row.Busy.Round(100*time.Millisecond))
 		}
 	}
 	if h.Finished5m >= healthSamples && h.SuccessRate5m < healthRate {
-		degraded("Only %.0f %% of the runs of the last 5 minutes succeeded.", h.SuccessRate5m*100)
+		degraded(cause(CauseFailing, "percent", int(math.Round(h.SuccessRate5m*100))), "Only %.0f %% of the runs of the last 5 minutes succeeded.", h.SuccessRate5m*100)
 	}
 	if t := r.figures.trouble.Load(); t != nil {
 		h.DatabaseOK, h.DatabaseReason = false, t.reason
-		degraded("Nothing can be stored since %s: %s.", t.since.UTC().Format(time.RFC3339), t.reason)
+		degraded(cause(CauseDatabase, "error", t.reason).from(t.since), "Nothing can be stored since %s: %s.", t.since.UTC().Format(time.RFC3339), t.reason)
 		if now.Sub(t.since) >= healthDownAfter {
 			h.Status = StatusDown
 		}
 	}
 	if r.figures.draining.Load() {
 		h.Status = StatusDraining
-		h.Reasons = append(h.Reasons, "reax is stopping.")
+		h.add(cause(CauseStopping), "reax is stopping.")
 	}
 	return h
 }

@@ -17,8 +17,8 @@ import (
 const (
 	journalBatch      = 2_000  // operations in one transaction
 	journalMaxTasks   = 20_000 // new tasks that may wait while the ledger cannot be written
-	gatherFrom        = 16
-	gatherLaps        = 10
+	gatherFrom        = 8
+	gatherLaps        = 40
 	journalFirstPause = 50 * time.Millisecond
 	journalLastPause  = time.Second
 )

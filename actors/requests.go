@@ -71,8 +71,16 @@ type BulkReport struct {
 // Skip is one task that a bulk action left alone.
 type Skip struct {
 	ID     int64
-	Reason string
+	Code   string // the state in which the action makes no sense, or one of those below
+	Reason string // the same in words
 }
+
+// The codes of a Skip that are no state.
+const (
+	SkipKeyHeld = "key_held" // another task holds its unique key
+	SkipMissing = "missing"  // it was removed
+	SkipOther   = "other"
+)
 
 // Limits of bulk actions.
 const (
@@ -132,6 +140,7 @@ type PoolStatus struct {
 type Health struct {
 	Status         string   // ok, degraded, draining or down
 	Reasons        []string // why it is not ok, in sentences
+	Causes         []Cause  // the same one by one, for readers of other languages
 	Backlog        int64    // tasks ready to run
 	OldestWait     time.Duration
 	WorkersBusy    int

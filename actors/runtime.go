@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/google/uuid"
 
 	"reax/actors/kit"
 	"reax/models"
@@ -70,15 +71,11 @@ func Start(ctx context.Context, store *models.Store, registry *tasks.Registry, o
 	if err := registry.Err(); err != nil {
 		return nil, fmt.Errorf("the task types are not valid: %w", err)
 	}
-	boot, err := uuid.NewV7()
-	if err != nil {
-		return nil, fmt.Errorf("making a boot id: %w", err)
-	}
 	opts = opts.withDefaults()
 	sys := kit.NewSystem(opts.Logger)
 	sys.Tree.Fault = opts.fault
 	c := &core{
-		opts: opts, logger: opts.Logger, store: store, registry: registry, bootID: boot.String(), sys: sys, hub: kit.NewHub(),
+		opts: opts, logger: opts.Logger, store: store, registry: registry, bootID: newBootID(), sys: sys, hub: kit.NewHub(),
 		poolOf: kit.NewTable[string, *actor.PID](), runs: kit.NewTable[int64, *run](),
 		reports: kit.NewTable[string, *PoolReported](), counts: kit.NewTable[countKey, int64](),
 		settings: kit.NewTable[string, models.TypeSetting](), bulks: kit.NewTable[string, *bulkRun](), faulty: kit.NewTable[int64, models.Schedule](),
@@ -148,6 +145,11 @@ func (c *core) load(ctx context.Context) error {
 		c.counts.Put(countKey{typ, state}, n+delta)
 	}
 	return nil
+}
+
+// newBootID names this start of the process. It is short, for it stands in every row that this process claims.
+func newBootID() string {
+	return strconv.FormatInt(time.Now().UnixMilli(), 36) + "-" + strconv.FormatUint(rand.Uint64N(1<<31), 36)
 }
 
 func (c *core) boot() models.Boot {

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"reax/models"
@@ -11,16 +10,16 @@ import (
 // healthFaulty is how many schedules with an error health names; more would bury its other reasons.
 const healthFaulty = 3
 
-// scheduleFaults is what health says of schedules that cannot run.
-func (r *Runtime) scheduleFaults() []string {
+// scheduleFaults tells degraded of the schedules that cannot run.
+func (r *Runtime) scheduleFaults(degraded func(c Cause, format string, args ...any)) {
 	faulty := r.faulty.Values(func(models.Schedule) bool { return true })
 	slices.SortFunc(faulty, func(a, b models.Schedule) int { return cmp.Compare(a.Name, b.Name) })
-	var sentences []string
 	for i := range faulty {
 		if i == healthFaulty {
-			return append(sentences, fmt.Sprintf("%d more schedules cannot run.", len(faulty)-i))
+			degraded(cause(CauseSchedules, "n", len(faulty)-i), "%d more schedules cannot run.", len(faulty)-i)
+			return
 		}
-		sentences = append(sentences, fmt.Sprintf("Schedule %s cannot run: %s.", faulty[i].Name, models.CutText(faulty[i].Error, 300)))
+		text := models.CutText(faulty[i].Error, 300)
+		degraded(cause(CauseSchedule, "name", faulty[i].Name, "error", text), "Schedule %s cannot run: %s.", faulty[i].Name, text)
 	}
-	return sentences
 }

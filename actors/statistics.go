@@ -48,6 +48,7 @@ func (s *statistics) measure(c actor.Context) {
 	ctx, cancel := context.WithTimeout(context.Background(), statisticsRead)
 	defer cancel()
 	now := time.Now()
+	s.gauge(now)
 	minutes, err := s.store.MinuteStats(ctx, models.At(now.Add(-healthWindow)), models.At(now.Add(time.Minute)))
 	if err != nil {
 		s.logger.Warn("the statistics cannot be read", slog.Any("error", err))

@@ -77,7 +77,7 @@ func (tx *Tx) succeedBare(done []*Completion) error {
 	}
 	ages = append(ages, '}')
 	return tx.succeeded(done, `UPDATE tasks SET `+succeededSet+`, finished_at = ?1 - o.value FROM json_each(?2) AS o
-WHERE tasks.id = CAST(o.key AS INTEGER) AND +tasks.state = 'running' AND tasks.attempt = 1 RETURNING id`, string(ages))
+WHERE tasks.id = CAST(o.key AS INTEGER) AND +tasks.state = 'running' AND tasks.attempt = 1`, string(ages))
 }
 
 // succeed is Finish for a success at the first try with a result.
@@ -92,22 +92,50 @@ func (tx *Tx) succeed(done []*Completion) error {
 	return tx.succeeded(done, `UPDATE tasks SET `+succeededSet+`, finished_at = o.finished, result = o.result,
  suspected = coalesce(o.suspected, tasks.suspected)
 FROM (SELECT value->>0 AS id, value->>1 AS finished, value->>2 AS result, value->>3 AS suspected FROM json_each(?2)) AS o
-WHERE tasks.id = o.id AND +tasks.state = 'running' AND tasks.attempt = 1 RETURNING id`, list(rows))
+WHERE tasks.id = o.id AND +tasks.state = 'running' AND tasks.attempt = 1`, list(rows))
 }
 
+// succeeded runs one of the two statements. Nearly always all rows are as they should be, and then their number says it
+// all; reading each one back would cost as much as writing it.
 func (tx *Tx) succeeded(done []*Completion, text, rows string) error {
-	byID := make(map[int64]*Completion, len(done))
-	for _, c := range done {
-		byID[c.ID] = c
+	const doing = "writing successful runs"
+	res, err := tx.exec(doing, text, int64(tx.now), rows)
+	if err != nil {
+		return err
 	}
-	return tx.query("writing successful runs", text, func(r *sql.Rows) error {
+	n, err := res.RowsAffected()
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if n != int64(len(done)) {
+		if done, err = tx.justSucceeded(done); err != nil {
+			return err
+		}
+	}
+	for _, c := range done {
+		tx.noteFinish(c, StateSuccess)
+	}
+	return nil
+}
+
+// justSucceeded leaves out the completions that no longer fitted their row, and what stands there twice.
+func (tx *Tx) justSucceeded(done []*Completion) ([]*Completion, error) {
+	byID := make(map[int64]*Completion, len(done))
+	ids := make([]int64, len(done))
+	for i, c := range done {
+		byID[c.ID], ids[i] = c, c.ID
+	}
+	var written []*Completion
+	err := tx.query("reading successful runs back", `SELECT id FROM tasks
+ WHERE id IN (SELECT value FROM json_each(?1)) AND +state = 'success' AND attempt = 1 AND updated_at = ?2`, func(r *sql.Rows) error {
 		var id int64
 		if err := r.Scan(&id); err != nil {
 			return err
 		}
-		tx.noteFinish(byID[id], StateSuccess)
+		written = append(written, byID[id])
 		return nil
-	}, int64(tx.now), rows)
+	}, list(ids), int64(tx.now))
+	return written, err
 }
 
 // end is Finish for every other way a run ends. A person's wish to stop the task, written while the run was ending,

@@ -101,6 +101,8 @@ func TestReadsUseTheirIndexAndNeverSort(t *testing.T) {
 			"INDEX tasks_ready (type=? AND priority=? AND ready_at=? AND id>?)", "INDEX tasks_ready (type=? AND priority=? AND ready_at>?)"}},
 		{"ready types", func() error { _, err := s.ReadyTypes(ctx); return err }, []string{"INDEX tasks_ready (type>?)"}},
 		{"due", func() error { _, err := s.DueIDs(ctx, 9, 10); return err }, []string{"INDEX tasks_due (run_at<?)"}},
+		{"next retry", func() error { _, err := s.NextRetry(ctx); return err }, []string{"INDEX tasks_due"}},
+		{"boots", func() error { _, err := s.Boots(ctx, 5); return err }, []string{"SCAN boots"}},
 		{"next due", func() error { _, err := s.NextDue(ctx); return err }, []string{"INDEX tasks_due"}},
 		{"finished", func() error { _, err := s.FinishedBefore(ctx, 1, 5000, 10); return err }, []string{primary}},
 

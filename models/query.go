@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 )
@@ -63,4 +64,36 @@ func (s *Store) AuditOf(ctx context.Context, target, targetID string, limit int)
 		return nil, fmt.Errorf("reading the audit of %s %s: %w", target, targetID, err)
 	}
 	return entries, nil
+}
+
+// maxBoots bounds what Boots gives: a process that crashes at its start is started again and again.
+const maxBoots = 100
+
+// Boots gives the starts of the process since a moment, oldest first, and the latest maxBoots of them at most.
+func (s *Store) Boots(ctx context.Context, from Instant) ([]Boot, error) {
+	var boots []Boot
+	// Their ids ascend with the time, so that the newest are read from the end of the table.
+	err := s.reader.WithContext(ctx).Raw("SELECT * FROM (SELECT * FROM boots ORDER BY id DESC LIMIT ?) WHERE started_at >= ?", maxBoots, int64(from)).Scan(&boots).Error
+	if err != nil {
+		return nil, fmt.Errorf("reading the starts of the process: %w", err)
+	}
+	slices.Reverse(boots)
+	return boots, nil
+}
+
+// nextRetryLooks is how many of the tasks that are due first NextRetry looks at.
+const nextRetryLooks = 1_000
+
+// NextRetry gives the earliest time at which a task runs again after a failure, or none: no task waits for that, or a
+// thousand others are due before it.
+func (s *Store) NextRetry(ctx context.Context) (Instant, error) {
+	times, err := collect(s.reader.WithContext(ctx), scanOne[Instant],
+		"SELECT run_at FROM (SELECT run_at, state FROM tasks WHERE "+dueRows+" ORDER BY run_at LIMIT ?) WHERE state = 'retry_wait' LIMIT 1", nextRetryLooks)
+	if err != nil {
+		return 0, fmt.Errorf("reading the next retry: %w", err)
+	}
+	if len(times) == 0 {
+		return 0, nil
+	}
+	return times[0], nil
 }

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,4 +82,33 @@ func TestSmallTablesAreReadInOrder(t *testing.T) {
 	require.Len(t, entries, 2)
 	require.Equal(t, int64(3), entries[0].ID)
 	require.Equal(t, "cancel", entries[1].Action)
+}
+
+func TestTheStartsOfTheProcessComeOldestFirst(t *testing.T) {
+	s := openStore(t)
+	require.NoError(t, s.Writer().Create([]Boot{
+		{ID: "01", StartedAt: 10, StoppedAt: 12, Version: "a"}, {ID: "03", StartedAt: 30, Host: "h", PID: 7, Version: "b"}, {ID: "02", StartedAt: 20},
+	}).Error)
+	boots, err := s.Boots(t.Context(), 20)
+	require.NoError(t, err)
+	require.Equal(t, []Boot{{ID: "02", StartedAt: 20}, {ID: "03", StartedAt: 30, Host: "h", PID: 7, Version: "b"}}, boots)
+
+	for i := range maxBoots + 5 {
+		require.NoError(t, s.Writer().Create(&Boot{ID: fmt.Sprintf("1%04d", i), StartedAt: Instant(100 + i)}).Error)
+	}
+	boots, err = s.Boots(t.Context(), 1)
+	require.NoError(t, err)
+	require.Len(t, boots, maxBoots)
+	require.Equal(t, Instant(100+maxBoots+4), boots[maxBoots-1].StartedAt)
+}
+
+func TestTheNextRetryIsNotAnyTaskThatIsDue(t *testing.T) {
+	s := openStore(t)
+	next, err := s.NextRetry(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, next)
+	seedTasks(t, s, row{"run_at": 5}, row{"state": StateRetryWait, "run_at": 9}, row{"state": StateRetryWait, "run_at": 7}, row{"state": StateDead, "run_at": 1})
+	next, err = s.NextRetry(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, Instant(7), next)
 }
