@@ -194,7 +194,7 @@ func TestRepeatMakesANewTaskLinkedToTheOldOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := start(t, registryOf(t, quick(), map[string]handler{"work": waits(time.Second)}), Options{})
 		e, err := f.Enqueue(t.Context(), EnqueueRequest{Type: "work", Params: json.RawMessage(`{ "a": 1 }`), Priority: 3,
-			MaxRetries: pointer(7), Timeout: pointer(time.Minute), Tags: []string{"x", "y"}, UniqueKey: "k"})
+			MaxRetries: new(7), Timeout: new(time.Minute), Tags: []string{"x", "y"}, UniqueKey: "k"})
 		require.NoError(t, err)
 		_, err = f.Repeat(t.Context(), e.Task.ID, nil, Change{})
 		var wrong *models.StateError

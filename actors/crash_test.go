@@ -175,7 +175,7 @@ func TestCrashOfAPoolLeavesItsHandlersAlone(t *testing.T) {
 					},
 				}), Options{fault: c.fault})
 				long := f.enqueueMany(several("long", 10))
-				hangs := f.enqueue("hangs", func(r *EnqueueRequest) { r.Timeout = pointer(30 * time.Second) })
+				hangs := f.enqueue("hangs", func(r *EnqueueRequest) { r.Timeout = new(30 * time.Second) })
 				pass(10 * time.Second)
 				c.arm()
 				f.sys.Root.Send(f.sendTo(c), map[string]any{"pool": &PoolQuery{}, "pools": &StopRuns{}}[c.kind])

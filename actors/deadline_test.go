@@ -137,7 +137,7 @@ func TestALongTaskWithoutATimeoutRunsOnce(t *testing.T) {
 			return waits(3*time.Hour)(ctx, p)
 		}}), Options{})
 		none := f.enqueue("work")
-		longer := f.enqueue("work", func(r *EnqueueRequest) { r.Timeout = pointer(4 * time.Hour) })
+		longer := f.enqueue("work", func(r *EnqueueRequest) { r.Timeout = new(4 * time.Hour) })
 		pass(2 * time.Hour)
 		require.Equal(t, models.StateRunning, f.task(none.ID).State)
 		pass(90 * time.Minute)

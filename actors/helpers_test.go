@@ -334,7 +334,5 @@ func (c *tallyOf) moreThanOnce() []int64 {
 	return ids
 }
 
-func pointer[T any](v T) *T { return &v }
-
 // takes is work that lasts for a while. In a bubble that is no real time, and outside of one it must not be called.
 func takes(d time.Duration) { time.Sleep(d) }

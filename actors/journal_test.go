@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -192,7 +193,8 @@ func TestTheJournalGoesOnAfterABadChangeInATimeOfTrouble(t *testing.T) {
 		pass(time.Second)
 		unlock()
 		pass(5 * time.Second)
-		require.True(t, (<-errs == nil) != (<-errs == nil), "one is stored and one is refused")
+		first, second := <-errs, <-errs
+		require.NotEqual(t, first == nil, second == nil, "one is stored and one is refused")
 		_, err := f.Enqueue(withDeadline(t, 5*time.Second), EnqueueRequest{Type: "work"})
 		require.NoError(t, err)
 		pass(time.Second)
@@ -217,10 +219,10 @@ func TestWhatWaitsForALockedDatabaseIsBounded(t *testing.T) {
 		for range 25 {
 			go func() {
 				_, err := f.EnqueueBatch(context.Background(), several("work", MaxBatch))
-				switch err {
-				case nil:
+				switch {
+				case err == nil:
 					stored.Add(1)
-				case ErrUnavailable:
+				case errors.Is(err, ErrUnavailable):
 					refused.Add(1)
 				default:
 					t.Error(err)

@@ -92,7 +92,7 @@ func TestEveryWayToEndIsAccountedOnceAndLeavesAllWorkers(t *testing.T) {
 				return kinds[names[number(p)*37%1_000]].run(ctx)
 			},
 		}), Options{HandlerGrace: time.Second})
-		accepted := f.enqueueMany(several("mixed", n, func(r *EnqueueRequest) { r.Timeout = pointer(time.Second) }))
+		accepted := f.enqueueMany(several("mixed", n, func(r *EnqueueRequest) { r.Timeout = new(time.Second) }))
 		for !f.allFinal("mixed", n) {
 			pass(time.Second)
 		}

@@ -56,7 +56,7 @@ func (p *pool) Receive(c actor.Context) {
 		p.staff(c)
 		p.tellQueue(c)
 	case *RunTask:
-		p.take(c, m.Claimed)
+		p.take(m.Claimed)
 	case *runReturned:
 		p.release(m.worker)
 		p.settle(c, m.run)
@@ -173,7 +173,7 @@ func (p *pool) dismiss(c actor.Context, pid *actor.PID) {
 	c.Stop(pid)
 }
 
-func (p *pool) take(c actor.Context, claimed *models.Claimed) {
+func (p *pool) take(claimed *models.Claimed) {
 	if r, ok := p.runs.Get(claimed.ID); ok {
 		p.logger.Error("a task was handed over while an earlier run of it goes on", slog.Int64("task_id", claimed.ID),
 			slog.Int("attempt", claimed.Attempt), slog.Int("running", r.Attempt))

@@ -17,11 +17,10 @@ import (
 
 // died is a ledger as a process leaves it that is killed while it runs.
 type died struct {
-	t     *testing.T
-	path  string
-	boot  int
-	ids   map[string]int64 // by unique key
-	store *models.Store
+	t    *testing.T
+	path string
+	boot int
+	ids  map[string]int64 // by unique key
 }
 
 func newDied(t *testing.T) *died {

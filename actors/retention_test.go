@@ -33,7 +33,7 @@ func TestRetentionDeletesByStateAndAgeAndNothingUnfinished(t *testing.T) {
 			return nil, tasks.RetryAfter(errPlain, 24*30*time.Hour)
 		}}), Options{Retention: Retention{Success: 30 * time.Minute, Failed: 90 * time.Minute, Cancelled: 30 * time.Minute}})
 		f.enqueueMany(several("work", 3_000))
-		unfinished := f.enqueueMany(several("long", 2, func(r *EnqueueRequest) { r.MaxRetries = pointer(9) }))
+		unfinished := f.enqueueMany(several("long", 2, func(r *EnqueueRequest) { r.MaxRetries = new(9) }))
 		delayed := f.enqueue("work", func(r *EnqueueRequest) { r.RunAt = time.Now().Add(24 * 60 * time.Hour) })
 		cancelled := f.enqueue("work", func(r *EnqueueRequest) { r.RunAt = time.Now().Add(24 * 60 * time.Hour) })
 		_, err := f.Cancel(t.Context(), cancelled.ID, Change{})

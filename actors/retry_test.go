@@ -42,9 +42,10 @@ func TestRetriesComeAfter10_20_40_80_120_120SecondsFromTheFailure(t *testing.T) 
 		require.Len(t, begun, 7)
 		history := f.attempts(task.ID)
 		require.Len(t, history, 7)
-		for i, wait := range []time.Duration{10, 20, 40, 80, 120, 120} {
-			between(t, wait*time.Second, begun[i+1].Sub(ended[i]), "before retry %d", i+1)
-			between(t, wait*time.Second, history[i].RetryAt.Sub(history[i].FinishedAt), "as planned before retry %d", i+1)
+		for i, seconds := range []int{10, 20, 40, 80, 120, 120} {
+			wait := time.Duration(seconds) * time.Second
+			between(t, wait, begun[i+1].Sub(ended[i]), "before retry %d", i+1)
+			between(t, wait, history[i].RetryAt.Sub(history[i].FinishedAt), "as planned before retry %d", i+1)
 			require.NotEmpty(t, history[i].RetryRule)
 		}
 		require.Zero(t, history[6].RetryAt)
@@ -67,7 +68,7 @@ func TestMaxRetriesIsRunsAfterTheFirst(t *testing.T) {
 			require.Len(t, f.attempts(task.ID), retries+1)
 		}
 		// A person's retry starts the count again.
-		task := f.enqueue("work", func(r *EnqueueRequest) { r.MaxRetries = pointer(1) })
+		task := f.enqueue("work", func(r *EnqueueRequest) { r.MaxRetries = new(1) })
 		pass(time.Second)
 		_, err := f.Retry(t.Context(), task.ID, Change{})
 		require.NoError(t, err)

@@ -38,12 +38,12 @@ func TestChangingTheTimesFiresNothingAndLooksForward(t *testing.T) {
 			pass(10 * time.Second)
 			require.Len(t, f.instants("s"), 1)
 		}
-		row := f.edit(func(p *SchedulePatch) { p.Timezone = pointer("Asia/Shanghai") })
+		row := f.edit(func(p *SchedulePatch) { p.Timezone = new("Asia/Shanghai") })
 		require.Equal(t, models.At(at(6, 0, 0).AddDate(0, 0, 1)), row.NextAt)
-		row = f.edit(func(p *SchedulePatch) { p.Every = pointer(time.Hour) })
+		row = f.edit(func(p *SchedulePatch) { p.Every = new(time.Hour) })
 		require.Empty(t, row.Cron)
 		require.Equal(t, models.At(at(15, 0, 30)), row.NextAt, "one interval from now, the first time")
-		row = f.edit(func(p *SchedulePatch) { p.At = pointer(at(20, 0, 0)) })
+		row = f.edit(func(p *SchedulePatch) { p.At = new(at(20, 0, 0)) })
 		require.Equal(t, []any{int64(0), models.Instant(0), models.At(at(20, 0, 0))}, []any{row.EveryUS, row.Anchor, row.NextAt})
 		require.Len(t, f.instants("s"), 1)
 		require.Equal(t, int64(1), row.Runs)
@@ -114,9 +114,9 @@ func TestEditingAnythingButTheTimesKeepsPlanAndHistory(t *testing.T) {
 		until(at(0, 10, 0))
 		before := f.schedule("s")
 		f.edit(func(p *SchedulePatch) {
-			p.Params, p.Priority, p.Tags, p.Missed, p.Overlap = json.RawMessage(`{"a":1}`), pointer(3), pointer([]string{"x"}), pointer("skip"), pointer("allow")
+			p.Params, p.Priority, p.Tags, p.Missed, p.Overlap = json.RawMessage(`{"a":1}`), new(3), new([]string{"x"}), new("skip"), new("allow")
 		})
-		row := f.edit(func(p *SchedulePatch) { p.Name = pointer("renamed") })
+		row := f.edit(func(p *SchedulePatch) { p.Name = new("renamed") })
 		require.Equal(t, int64(3), row.Version)
 		for _, s := range []models.Schedule{before, row} {
 			require.Equal(t, []models.Instant{models.At(at(0, 0, 0)), models.At(at(0, 7, 0)), models.At(at(0, 14, 0))}, []models.Instant{s.Anchor, s.LastAt, s.NextAt})
@@ -136,14 +136,14 @@ func TestEditingAnythingButTheTimesKeepsPlanAndHistory(t *testing.T) {
 func TestTheSecondOfTwoEditorsIsRefused(t *testing.T) {
 	f := start(t, instantly(t), Options{})
 	f.plan(func(s *ScheduleSpec) { s.Cron = "0 0 1 1 *" })
-	f.edit(func(p *SchedulePatch) { p.Priority = pointer(3) })
-	_, err := f.UpdateSchedule(t.Context(), "s", SchedulePatch{Version: 1, Priority: pointer(4)}, Change{By: "carol"})
+	f.edit(func(p *SchedulePatch) { p.Priority = new(3) })
+	_, err := f.UpdateSchedule(t.Context(), "s", SchedulePatch{Version: 1, Priority: new(4)}, Change{By: "carol"})
 	var conflict *models.ConflictError
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, []any{int64(1), int64(2), 3, "bob"}, []any{conflict.Version, conflict.Current.Version, conflict.Current.Priority, conflict.Current.UpdatedBy})
 	require.Equal(t, 3, f.schedule("s").Priority)
 
-	row := f.edit(func(p *SchedulePatch) { p.Priority = pointer(3) })
+	row := f.edit(func(p *SchedulePatch) { p.Priority = new(3) })
 	require.Equal(t, int64(2), row.Version, "a change that changes nothing is none")
 }
 
@@ -154,7 +154,7 @@ func TestManyEditorsAtOnceMakeOneVersionEach(t *testing.T) {
 	results := make(chan error, n)
 	for i := range n {
 		go func() {
-			_, err := f.UpdateSchedule(context.Background(), "s", SchedulePatch{Version: 1, Name: pointer(strings.Repeat("x", i+1))}, Change{By: "x"})
+			_, err := f.UpdateSchedule(context.Background(), "s", SchedulePatch{Version: 1, Name: new(strings.Repeat("x", i+1))}, Change{By: "x"})
 			results <- err
 		}()
 	}
@@ -234,11 +234,11 @@ func TestBadSchedulesAreRefusedAtTheirField(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnknownType)
 	_, err = f.CreateSchedule(t.Context(), ScheduleSpec{Name: "s", Task: "strict", Cron: "0 0 * * *", Params: json.RawMessage(`{"date":"{{ .ScheduledFor.Format \"2006-01-02\" }}"}`)}, Change{})
 	require.NoError(t, err)
-	_, err = f.UpdateSchedule(t.Context(), "s", SchedulePatch{Priority: pointer(3)}, Change{})
+	_, err = f.UpdateSchedule(t.Context(), "s", SchedulePatch{Priority: new(3)}, Change{})
 	requireFaults(t, err, "/version")
 	_, err = f.UpdateSchedule(t.Context(), "s", SchedulePatch{Version: 1, Params: json.RawMessage(`{"date":"x"}`)}, Change{})
 	requireFaults(t, err, "/params/date")
-	_, err = f.UpdateSchedule(t.Context(), "s", SchedulePatch{Version: 1, Name: pointer("taken")}, Change{})
+	_, err = f.UpdateSchedule(t.Context(), "s", SchedulePatch{Version: 1, Name: new("taken")}, Change{})
 	requireFaults(t, err, "/name")
 	_, err = f.UpdateSchedule(t.Context(), "none", SchedulePatch{Version: 1}, Change{})
 	require.ErrorIs(t, err, models.ErrNotFound)

@@ -41,7 +41,7 @@ func TestTheFileOwnsItsSchedules(t *testing.T) {
 		require.Equal(t, before, f.schedule("new"))
 
 		var owned *models.OwnedError
-		_, err = f.UpdateSchedule(t.Context(), "new", SchedulePatch{Version: 1, Priority: pointer(2)}, Change{})
+		_, err = f.UpdateSchedule(t.Context(), "new", SchedulePatch{Version: 1, Priority: new(2)}, Change{})
 		require.ErrorAs(t, err, &owned)
 		require.ErrorAs(t, f.DeleteSchedule(t.Context(), "new", Change{}), &owned)
 		require.Equal(t, "schedule new belongs to the configuration file: change it there", owned.Error())
@@ -94,7 +94,8 @@ func TestWhatTheFileSaysComesBeforeAnythingFires(t *testing.T) {
 		f = startOn(t, f.path, instantly(t), Options{FileSchedules: []ScheduleSpec{changed}})
 		before := [2]int{ran("gone"), ran("changed")}
 		pass(10 * time.Minute)
-		require.Equal(t, before, [2]int{ran("gone"), ran("changed")})
+		after := [2]int{ran("gone"), ran("changed")}
+		require.Equal(t, before, after)
 		require.Positive(t, before[0])
 		_, err := f.store.Schedule(t.Context(), "gone")
 		require.ErrorIs(t, err, models.ErrNotFound)

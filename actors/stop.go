@@ -112,7 +112,7 @@ func (r *Runtime) flush(ctx context.Context, last bool) error {
 // called twice. Runs that ignored the end of their context are left behind and found as suspected at the next start.
 func (r *Runtime) Stop(ctx context.Context) error {
 	if r.life.stop.CompareAndSwap(false, true) {
-		go r.stop(ctx)
+		go r.stop(ctx) //nolint:gosec // the tree must end in order even when the caller's patience does not last so long
 	}
 	select {
 	case <-r.life.stopped:

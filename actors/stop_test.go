@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -220,7 +221,7 @@ func TestStopAtAnyMomentLosesNothing(t *testing.T) {
 					for {
 						_, err := f.Enqueue(context.Background(), EnqueueRequest{Type: "work"})
 						if err != nil {
-							if err != ErrStopped {
+							if !errors.Is(err, ErrStopped) {
 								t.Errorf("the error after Stop: %v", err)
 							}
 							return

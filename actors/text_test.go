@@ -133,11 +133,11 @@ func TestWhatAnEnqueueMayNotCarry(t *testing.T) {
 			"params of numbers":       {EnqueueRequest{Params: json.RawMessage(`{"n":9007199254740993.10}`)}, "", true},
 			"priority 11":             {EnqueueRequest{Priority: 11}, "/priority", false},
 			"priority -1":             {EnqueueRequest{Priority: -1}, "/priority", false},
-			"retries -1":              {EnqueueRequest{MaxRetries: pointer(-1)}, "/max_retries", false},
-			"retries too many":        {EnqueueRequest{MaxRetries: pointer(tasks.MaxRetriesCap + 1)}, "/max_retries", false},
-			"retries 0":               {EnqueueRequest{MaxRetries: pointer(0)}, "", true},
-			"timeout negative":        {EnqueueRequest{Timeout: pointer(-time.Second)}, "/timeout", false},
-			"timeout too long":        {EnqueueRequest{Timeout: pointer(tasks.MaxTimeout + 1)}, "/timeout", false},
+			"retries -1":              {EnqueueRequest{MaxRetries: new(-1)}, "/max_retries", false},
+			"retries too many":        {EnqueueRequest{MaxRetries: new(tasks.MaxRetriesCap + 1)}, "/max_retries", false},
+			"retries 0":               {EnqueueRequest{MaxRetries: new(0)}, "", true},
+			"timeout negative":        {EnqueueRequest{Timeout: new(-time.Second)}, "/timeout", false},
+			"timeout too long":        {EnqueueRequest{Timeout: new(tasks.MaxTimeout + 1)}, "/timeout", false},
 			"key too long":            {EnqueueRequest{UniqueKey: text(MaxUniqueKeyBytes + 1)}, "/unique_key", false},
 			"key with a zero":         {EnqueueRequest{UniqueKey: "a\x00"}, "/unique_key", false},
 			"key not UTF-8":           {EnqueueRequest{UniqueKey: "\xff\xfe"}, "/unique_key", false},
@@ -152,7 +152,7 @@ func TestWhatAnEnqueueMayNotCarry(t *testing.T) {
 			"trace id with markup":    {EnqueueRequest{TraceID: "<script>alert(1)</script>aaaaaaa"}, "/trace_id", false},
 			"run in an age":           {EnqueueRequest{RunAt: time.Now().Add(11 * 365 * 24 * time.Hour)}, "/run_at", false},
 			"run in the year 1":       {EnqueueRequest{RunAt: time.Time{}.Add(time.Second)}, "", true},
-			"several faults, in turn": {EnqueueRequest{Priority: 99, MaxRetries: pointer(-1)}, "/priority", false},
+			"several faults, in turn": {EnqueueRequest{Priority: 99, MaxRetries: new(-1)}, "/priority", false},
 		} {
 			c.req.Type = "work"
 			e, err := f.Enqueue(t.Context(), c.req)

@@ -60,7 +60,7 @@ func (w *worker) work(c actor.Context, r *run) {
 	if p := out.panicked; p != nil {
 		panic(&kit.Panic{Value: p.Value, Stack: []byte(p.Stack)})
 	}
-	if out.err == tasks.ErrGoexit { // not errors.Is: the error may be of a type whose methods panic
+	if out.err == tasks.ErrGoexit { //nolint:errorlint // not errors.Is: the error may be of a type whose methods panic
 		w.dropHands() // the goroutine went with the handler
 	}
 	c.Send(c.Parent(), &runReturned{run: r, worker: c.Self()})

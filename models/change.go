@@ -123,19 +123,19 @@ func (p *changePlan) decide(t *Task) {
 		}
 		p.again = append(p.again, t.ID)
 		p.tx.ready(t.Type, 1)
-		p.tx.moved(t.Type, t.State, StatePending, 1)
+		p.tx.moved(t.Type, t.State, StatePending)
 	case p.action == ActionRetry && t.State == StateRetryWait:
 		p.sooner = append(p.sooner, t.ID)
 		if t.ReadyAt == 0 {
 			p.tx.ready(t.Type, 1)
 		}
-		p.tx.moved(t.Type, t.State, StatePending, 1)
+		p.tx.moved(t.Type, t.State, StatePending)
 	case p.action == ActionCancel && t.State.IsWaiting(), p.action == ActionDiscard && ended:
 		p.ended = append(p.ended, t.ID)
 		if t.State.IsWaiting() && t.ReadyAt != 0 {
 			p.tx.ready(t.Type, -1)
 		}
-		p.tx.moved(t.Type, t.State, StateCancelled, 1)
+		p.tx.moved(t.Type, t.State, StateCancelled)
 		p.tx.minute(t.Type).Cancelled++
 	case p.action == ActionCancel && t.State == StateRunning:
 		p.stop = append(p.stop, t.ID)

@@ -63,7 +63,7 @@ func (tx *Tx) Claim(candidates []Candidate) ([]*Claimed, error) {
 		if retry {
 			from = StateRetryWait
 		}
-		tx.moved(c.Type, from, StateRunning, 1)
+		tx.moved(c.Type, from, StateRunning)
 		tx.ready(c.Type, -1)
 		m := tx.minute(c.Type)
 		m.Started++

@@ -202,7 +202,7 @@ func (c *Completion) fingerprint() string {
 }
 
 func (tx *Tx) noteFinish(c *Completion, state State) {
-	tx.moved(c.Type, StateRunning, state, 1)
+	tx.moved(c.Type, StateRunning, state)
 	m := tx.minute(c.Type)
 	switch state {
 	case StateSuccess:

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -11,9 +12,7 @@ func TestASampleOfAGroupOfErrorsIsItsLatestTasks(t *testing.T) {
 	s := openStore(t)
 	of := func(more row) row {
 		all := row{"type": "a", "state": StateDead, "fingerprint": "f1", "failures": 4, "max_retries": 3}
-		for k, v := range more {
-			all[k] = v
-		}
+		maps.Copy(all, more)
 		return all
 	}
 	ids := seedTasks(t, s,

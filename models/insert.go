@@ -110,7 +110,7 @@ func (tx *Tx) Insert(tasks []*NewTask, start func(typ string) bool) error {
 				tx.ready(t.Type, 1)
 			}
 		}
-		tx.moved(t.Type, "", t.State, 1)
+		tx.moved(t.Type, "", t.State)
 		m := tx.minute(t.Type)
 		m.Enqueued++
 		if t.Attempt > 0 {

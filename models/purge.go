@@ -17,7 +17,7 @@ func (tx *Tx) Purge(ids []int64) (int64, error) {
 	for i := range doomed {
 		ids[i] = doomed[i].ID
 		tx.ungrouped(doomed[i].Type, doomed[i].State, doomed[i].Fingerprint)
-		tx.moved(doomed[i].Type, doomed[i].State, "", 1)
+		tx.moved(doomed[i].Type, doomed[i].State, "")
 	}
 	for _, where := range []string{"task_logs WHERE task_id", "attempts WHERE task_id", "tasks WHERE id"} {
 		if _, err := tx.exec("deleting old tasks", "DELETE FROM "+where+" IN (SELECT value FROM json_each(?))", list(ids)); err != nil {

@@ -3,6 +3,7 @@ package models
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -31,13 +32,13 @@ func newTally() tally {
 	return tally{counts: map[countKey]int64{}, minutes: map[minuteKey]*MinuteStat{}, groups: map[groupKey]*ErrorGroup{}}
 }
 
-// moved notes that n tasks of a type left one state for another; an empty state is "did not exist".
-func (tx *Tx) moved(typ string, from, to State, n int64) {
+// moved notes that a task of a type left one state for another; an empty state is "did not exist".
+func (tx *Tx) moved(typ string, from, to State) {
 	if from != "" {
-		tx.tally.counts[countKey{typ, from}] -= n
+		tx.tally.counts[countKey{typ, from}]--
 	}
 	if to != "" {
-		tx.tally.counts[countKey{typ, to}] += n
+		tx.tally.counts[countKey{typ, to}]++
 	}
 }
 
@@ -135,9 +136,7 @@ func (w *Writer) remember(tx *Tx) {
 			delete(w.minutes, k)
 		}
 	}
-	for k, m := range tx.tally.minutes {
-		w.minutes[k] = m
-	}
+	maps.Copy(w.minutes, tx.tally.minutes)
 	if w.OnCount == nil {
 		return
 	}

@@ -146,6 +146,7 @@ func TestCommandsStoppedAtAnyMomentLeaveNothing(t *testing.T) {
 
 // processesWith lists the processes that have variable in their environment.
 func processesWith(t testing.TB, variable string) (pids []string) {
+	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	for _, file := range files {

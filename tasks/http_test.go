@@ -181,7 +181,7 @@ func TestHTTPDeadlineEndsTheCallWhereverItHangs(t *testing.T) {
 			_, _ = io.WriteString(w, `{"a":`)
 		},
 		"in an error": func(w http.ResponseWriter) {
-			w.WriteHeader(500)
+			w.WriteHeader(http.StatusInternalServerError)
 			_, _ = io.WriteString(w, `slow`)
 		},
 	} {

@@ -73,14 +73,14 @@ func TestAMarkKeepsTheErrorsTextAndIdentity(t *testing.T) {
 }
 
 func TestErrorTextOfHostileErrors(t *testing.T) {
-	require.Equal(t, "", ErrorText(nil))
+	require.Empty(t, ErrorText(nil))
 	require.Equal(t, "plain", ErrorText(errors.New("plain")))
 	require.Equal(t, "a\uFFFDb\uFFFDc", ErrorText(errors.New("a\x00b\xffc")))
 	require.Contains(t, ErrorText(hostileError{}), "cannot be shown")
 	var typed *PanicError // the usual Go trap: an interface that holds a nil pointer
 	require.Contains(t, ErrorText(typed), "cannot be shown")
 	long := strings.Repeat("\x00", 70_000)
-	require.Equal(t, 3*len(long), len(ErrorText(errors.New(long))))
+	require.Len(t, ErrorText(errors.New(long)), 3*len(long))
 }
 
 func TestPanicErrorIsBoundedAndStorable(t *testing.T) {

@@ -21,7 +21,7 @@ func Register[P, R any](r *Registry, name string, h func(context.Context, P) (R,
 	}
 	schema, err := schemaOf(reflect.TypeFor[P]())
 	if err != nil {
-		r.fail(name, err)
+		_ = r.fail(name, err) // which Err gives
 		return
 	}
 	schema.decodes = func(params json.RawMessage) error {

@@ -55,8 +55,8 @@ type reportParams struct {
 	Any     any               `json:"any"`
 	Ratio   float32           `json:"ratio"`
 	Port    uint16            `json:"port"`
-	private int
-	Skipped func() `json:"-"`
+	private int               //nolint:unused // the schema must leave it out
+	Skipped func()            `json:"-"`
 	paging
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,10 +83,8 @@ func mapType(t reflect.Type) *reflector.Schema {
 
 // selfReference names the type by which t holds itself, or "".
 func selfReference(t reflect.Type, above []reflect.Type) string {
-	for _, a := range above {
-		if a == t {
-			return t.String()
-		}
+	if slices.Contains(above, t) {
+		return t.String()
 	}
 	if t.Name() != "" && mapType(t) != nil {
 		return ""
@@ -95,8 +94,8 @@ func selfReference(t reflect.Type, above []reflect.Type) string {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		return selfReference(t.Elem(), above)
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() || f.Anonymous {
+		for f := range t.Fields() {
+			if f.IsExported() || f.Anonymous {
 				if loop := selfReference(f.Type, above); loop != "" {
 					return loop
 				}
