@@ -27,6 +27,8 @@ type core struct {
 	// Set by the supervisor before it sends begin, and not changed until the tree is rebuilt.
 	journal, queue, scheduler, pools *actor.PID
 
+	unwritten *journalState // the journal's own; it stands here so that no crash in the tree loses it
+
 	wired    atomic.Bool
 	synced   atomic.Bool                       // the schedules of the file are in the ledger: those there may fire
 	poolOf   *kit.Table[string, *actor.PID]    // by task type

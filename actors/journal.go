@@ -56,8 +56,7 @@ type flush struct{ seen, laps int }
 func (*flush) IgnoreDeadLetterLogging() {}
 
 func newJournal(c *core) actor.Producer {
-	state := &journalState{lent: map[string]int{}}
-	return func() actor.Actor { return &journal{core: c, journalState: state} }
+	return func() actor.Actor { return &journal{core: c, journalState: c.unwritten} }
 }
 
 func (j *journal) Receive(c actor.Context) {

@@ -75,7 +75,7 @@ func Start(ctx context.Context, store *models.Store, registry *tasks.Registry, o
 	sys := kit.NewSystem(opts.Logger)
 	sys.Tree.Fault = opts.fault
 	c := &core{
-		opts: opts, logger: opts.Logger, store: store, registry: registry, bootID: newBootID(), sys: sys, hub: kit.NewHub(),
+		opts: opts, logger: opts.Logger, store: store, registry: registry, bootID: newBootID(), unwritten: &journalState{lent: map[string]int{}}, sys: sys, hub: kit.NewHub(),
 		poolOf: kit.NewTable[string, *actor.PID](), runs: kit.NewTable[int64, *run](),
 		reports: kit.NewTable[string, *PoolReported](), counts: kit.NewTable[countKey, int64](),
 		settings: kit.NewTable[string, models.TypeSetting](), bulks: kit.NewTable[string, *bulkRun](), faulty: kit.NewTable[int64, models.Schedule](),

@@ -29,13 +29,15 @@ func (s *supervisor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		s.wired.Store(false)
-		s.journal = s.child(c, "journal", newJournal(s.core))
-		s.queue = s.child(c, "queue", newQueue(s.core))
-		s.scheduler = s.child(c, "scheduler", newScheduler(s.core))
-		s.pools = s.child(c, "pools", newPools(s.core))
-		housekeeping := s.child(c, "housekeeping", newHousekeeping(s.core))
+		children := []*actor.PID{
+			s.child(c, &s.journal, "journal", newJournal(s.core)),
+			s.child(c, &s.queue, "queue", newQueue(s.core)),
+			s.child(c, &s.scheduler, "scheduler", newScheduler(s.core)),
+			s.child(c, &s.pools, "pools", newPools(s.core)),
+			spawn(s.core, c, "housekeeping", "housekeeping", newHousekeeping(s.core)),
+		}
 		s.wired.Store(true)
-		for _, pid := range []*actor.PID{s.journal, s.queue, s.scheduler, s.pools, housekeeping} {
+		for _, pid := range children {
 			c.Send(pid, &begin{})
 		}
 		select {
@@ -47,8 +49,14 @@ func (s *supervisor) Receive(c actor.Context) {
 	}
 }
 
-func (s *supervisor) child(c actor.Context, name string, produce actor.Producer) *actor.PID {
-	return spawn(s.core, c, name, name, produce)
+// child spawns one of those whom everybody knows. Their names are fixed, so the PID that others hold finds the new actor
+// too when this supervisor itself is restarted; it is written once, for others read it.
+func (s *supervisor) child(c actor.Context, known **actor.PID, name string, produce actor.Producer) *actor.PID {
+	pid := spawn(s.core, c, name, name, produce)
+	if *known == nil {
+		*known = pid
+	}
+	return pid
 }
 
 // spawn starts a child of a fixed name. The names of siblings differ, so an error is a fault of this package.
