@@ -62,6 +62,8 @@ func (s *statistics) measure(c actor.Context) {
 		s.figures.succeeded5m.Store(good)
 		s.figures.finished5m.Store(all)
 	}
+	// How long tasks have waited changes while nothing happens, and pages must not stand still over it.
+	s.hub.Publish("stats")
 	self, root := c.Self(), c.ActorSystem().Root
 	s.timer = time.AfterFunc(statisticsPause, func() { root.Send(self, &measure{}) })
 }

@@ -38,6 +38,9 @@ func buildAndRun(m *testing.M) int {
 	}
 	code := m.Run()
 	web.CloseIdleConnections()
+	if err := stopBrowser(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: stopping the browser:", err)
+	}
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1

@@ -27,11 +27,13 @@
   // replace keeps the focus where it was, and what was folded open.
   function replace(old, fresh) {
     const focus = old.contains(document.activeElement) ? document.activeElement : null;
-    const open = all("details[id][open]", old).map((d) => d.id);
-    const current = old.querySelector("[data-current] input[name=id]")?.value;
+    const folds = all("details[id]", old).map((d) => [d.id, d.open]);
+    const scrolled = all("[id][data-scroll]", old).map((el) => [el.id, el.scrollTop]);
+    const current = old.querySelector("[data-current] a.open")?.getAttribute("href");
     old.replaceWith(fresh);
-    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    if (current) mark(fresh.querySelector(`input[name=id][value="${CSS.escape(current)}"]`)?.closest("tr"), false);
+    for (const [id, open] of folds) document.getElementById(id)?.toggleAttribute("open", open);
+    for (const [id, top] of scrolled) { const el = document.getElementById(id); if (el) el.scrollTop = top; }
+    if (current) mark(fresh.querySelector(`a.open[href="${CSS.escape(current)}"]`)?.closest("[data-row]"), false);
     if (!focus) return;
     const href = focus.getAttribute("href"), value = focus.value;
     const again = focus.id ? document.getElementById(focus.id)
@@ -78,6 +80,9 @@
     }
     if (dirty.size) wait();
   }
+
+  // A region of the topic "clock" shows what changes without an event, such as for how long an actor has been busy.
+  setInterval(() => { if (!document.hidden && source) changed(["clock"]); }, 3000);
 
   function say(word) {
     root.dataset.conn = word;
@@ -135,9 +140,29 @@
   }
   setInterval(relative, 5000);
 
+  // --- Forms with a preview: what is typed is sent to the form's page, which answers with the preview alone ---
+  for (const form of all("form[data-preview]")) {
+    let typing, asked = 0;
+    form.addEventListener("input", (e) => {
+      if (e.target.matches("textarea")) return;
+      clearTimeout(typing);
+      typing = setTimeout(async () => {
+        const query = new URLSearchParams([...new FormData(form)].filter(([name]) => !form.elements[name]?.matches?.("textarea")));
+        const turn = ++asked;
+        try {
+          const answer = await fetch(form.action + "?" + query, { headers: { "X-Reax-Fragments": form.dataset.preview } });
+          const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(form.dataset.preview);
+          if (!fresh || turn !== asked) return; // a later one is on its way
+          document.getElementById(form.dataset.preview).replaceWith(document.adoptNode(fresh));
+          relative();
+        } catch { /* the button does the same */ }
+      }, 300);
+    });
+  }
+
   // --- Rows: j, k, x, Enter, a click anywhere, shift for a range ---
   let last;
-  const rows = () => all("tr[data-row]");
+  const rows = () => all("[data-row]");
   function mark(row, scroll = true) {
     for (const other of all("[data-current]")) other.removeAttribute("data-current");
     row?.setAttribute("data-current", "");
@@ -188,7 +213,7 @@
       if (paused) { close(); say("paused"); } else { open(); changed(); }
     } else if ((el = on("[data-copy]"))) {
       copy(el);
-    } else if ((el = on("tr[data-row]")) && !on("a, button, input, label, td.pick") && getSelection().isCollapsed) {
+    } else if ((el = on("[data-row]")) && !on("a, button, input, label, td.pick, .actions") && getSelection().isCollapsed) {
       visit(el, e.button === 1 || e.ctrlKey || e.metaKey);
     }
     for (const menu of all("details.menu[open]")) if (!menu.contains(target)) menu.open = false;
@@ -216,12 +241,12 @@
     if (e.key === "Escape") for (const menu of all("details.menu[open]")) menu.open = false;
     if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || document.querySelector("dialog[open]")) return;
     if (e.target.matches("input:not([type=checkbox]),select,textarea,[contenteditable]")) return;
-    const row = document.querySelector("tr[data-current]");
+    const row = document.querySelector("[data-current]");
     if (e.key === "/") document.getElementById("search").focus();
     else if (e.key === "?") document.getElementById("keys").showModal();
     else if (e.key === "j") step(1);
     else if (e.key === "k") step(-1);
-    else if (e.key === "x" && row) row.querySelector("input[name=id]").click();
+    else if (e.key === "x" && row) row.querySelector("input[name=id]")?.click();
     else if (e.key === "Enter" && row && e.target === document.body) visit(row);
     else {
       const link = e.key.length === 1 && document.querySelector(`[data-key="${CSS.escape(e.key)}"]`);

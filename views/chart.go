@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -69,7 +70,8 @@ func niceTop(n int64) int64 {
 // rect is where a bar's part is drawn.
 type rect struct{ x, y, w, h string }
 
-func num(f float64) string { return strconv.FormatFloat(f, 'f', -1, 32) }
+// num is a length, to the tenth: more digits only make a page longer.
+func num(f float64) string { return strconv.FormatFloat(math.Round(f*10)/10, 'f', -1, 64) }
 
 // parts are the grey and the red part of bar i. Even one failure is tall enough to be seen.
 func (c Chart) parts(i int) (good, bad rect) {
@@ -99,15 +101,19 @@ func (c Chart) markX(m Mark) string {
 	return num(float64(chartWidth) / float64(max(len(c.Bars), 1)) * float64(m.Index))
 }
 
-// polyline is the points of values in a space of width by height, oldest first. top is what reaches the upper edge.
+// polyline is the points of values in a space of width by height, oldest first; those below zero are left out. top is
+// what reaches the upper edge.
 func polyline(values []float64, width, height, top float64) string {
 	var b strings.Builder
 	step := width / float64(max(len(values)-1, 1))
 	for i, v := range values {
-		if i > 0 {
+		if v < 0 { // not known
+			continue
+		}
+		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%s,%s", num(step*float64(i)), num(height-min(max(v, 0)/top, 1)*(height-2)-1))
+		fmt.Fprintf(&b, "%s,%s", num(step*float64(i)), num(height-min(v/top, 1)*(height-2)-1))
 	}
 	return b.String()
 }

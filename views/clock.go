@@ -44,6 +44,12 @@ func Clock(ctx context.Context, at models.Instant) string {
 	return t.Format(time.DateTime)
 }
 
+// ShortClock is Clock without the seconds.
+func ShortClock(ctx context.Context, at models.Instant) string {
+	text := Clock(ctx, at)
+	return text[:len(text)-len(":00")]
+}
+
 func rfc3339(at models.Instant) string { return at.Time().Format(time.RFC3339Nano) }
 
 // utc is what the pointer shows over a time. The script adds the clock, where it shows something else.

@@ -28,6 +28,8 @@ type Field struct {
 	MaxLen   string
 	Pattern  string
 	Rows     string // of a textarea
+
+	InputMode string // the keyboard of a phone: numeric or decimal
 }
 
 // Option is one choice of a select or a group of radio buttons.
@@ -51,7 +53,8 @@ func (f Field) attributes() templ.Attributes {
 	all := templ.Attributes{
 		"min": f.Min, "max": f.Max, "step": f.Step, "minlength": f.MinLen, "maxlength": f.MaxLen, "pattern": f.Pattern,
 		"placeholder": f.Example, "list": f.List, "aria-describedby": f.describedBy(), "rows": f.Rows,
-		"required": f.Required, "disabled": f.Disabled,
+		"inputmode": f.InputMode,
+		"required":  f.Required, "disabled": f.Disabled,
 	}
 	if f.Error != "" {
 		all["aria-invalid"] = "true"

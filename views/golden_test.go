@@ -139,7 +139,7 @@ func TestComponents(t *testing.T) {
 			{Tone: "pending", Title: "Enqueued", At: noon, Body: text},
 		})},
 		"tree": {Tree("Actors", []Node{{ID: "n1", Name: "supervisor", Tone: "success", Word: "idle", Open: true, Children: []Node{
-			{ID: "n2", Name: hostile, Tone: "running", Word: "busy", URL: "/reax/actors?id=n2", Note: "task 42", Current: true, Facts: []Fact{{Label: "mailbox", Value: "3"}}},
+			{ID: "n2", Name: hostile, Tone: "running", Word: "busy", URL: "/reax/actors?id=n2", Doing: "task 42", DoingURL: "/reax/tasks/42", Note: "3 s", Alarm: hostile, AlarmAt: noon, Current: true, Facts: []Fact{{Label: "mailbox", Value: "3"}}},
 		}}})},
 		"live": {with(Live("rows", "tasks,progress", "card"), text)},
 	} {
@@ -165,11 +165,13 @@ func TestPages(t *testing.T) {
 		change func(*Viewer)
 		page   templ.Component
 	}{
-		"page-tasks":       {nil, TasksPage(someTasks())},
-		"page-tasks-zh":    {chinese, TasksPage(Tasks{Clear: "/reax/tasks"})},
-		"page-overview":    {nil, OverviewPage(Overview{Status: "degraded", Reasons: []string{hostile}})},
-		"page-unavailable": {nil, ErrorPage(Failure{Status: 503, Code: "unavailable", Detail: "internal words", RequestID: "R1"})},
-		"page-conflict":    {chinese, ErrorPage(Failure{Status: 409, Code: "wrong_state", Detail: hostile, RequestID: "R1"})},
+		"page-tasks":          {nil, TasksPage(someTasks())},
+		"page-tasks-zh":       {chinese, TasksPage(Tasks{Clear: "/reax/tasks"})},
+		"page-overview":       {nil, OverviewPage(someOverview())},
+		"page-overview-down":  {nil, OverviewPage(Overview{Verdict: Verdict{Status: "down", Tone: "failed", Title: "Not working", Causes: []Sentence{{Text: hostile, Since: "since 13:00", URL: "/reax/actors"}, {}, {}, {}}}})},
+		"page-overview-first": {chinese, OverviewPage(Overview{Known: true, Start: &Start{Demo: true, Run: "reax enqueue demo.report", Request: "curl " + hostile, Own: "tasks:"}})},
+		"page-unavailable":    {nil, ErrorPage(Failure{Status: 503, Code: "unavailable", Detail: "internal words", RequestID: "R1"})},
+		"page-conflict":       {chinese, ErrorPage(Failure{Status: 409, Code: "wrong_state", Detail: hostile, RequestID: "R1"})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

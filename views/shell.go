@@ -9,8 +9,8 @@ import (
 // railItem is one link of the rail.
 type railItem struct {
 	section, icon, path, key string
-	group                    string       // a heading above it
-	state                    models.State // the tasks whose number it shows
+	group                    string         // a heading above it
+	states                   []models.State // the tasks whose number it shows
 }
 
 // rail is every section of the dashboard in the order of the rail. The name of a section is what Shell is told, its
@@ -18,10 +18,18 @@ type railItem struct {
 var rail = []railItem{
 	{section: "overview", icon: "overview", path: "/", key: "o"},
 	{section: "tasks", icon: "tasks", path: "/tasks", key: "t"},
-	{section: "dead", icon: "inbox", path: "/dead", key: "d", state: models.StateDead},
+	{section: "dead", icon: "inbox", path: "/dead", key: "d", states: []models.State{models.StateFailed, models.StateDead}},
 	{section: "schedules", icon: "clock", path: "/schedules", key: "s"},
 	{section: "types", icon: "types", path: "/types", key: "y", group: "nav.runtime"},
 	{section: "actors", icon: "tree", path: "/actors", key: "a"},
+}
+
+// count is how many tasks the item is about, as far as it shows that.
+func (i railItem) count(ctx context.Context) (n int64) {
+	for _, state := range i.states {
+		n += ViewerOf(ctx).Counts[state]
+	}
+	return n
 }
 
 // keyHelp is what the keys do that the script adds: each key with its message.

@@ -27,6 +27,11 @@ type Tasks struct {
 	Rows     []TaskRow
 	Newest   templ.SafeURL // set on every page but the first
 	Older    templ.SafeURL
+	Hidden   [][2]string   // what the filter carries without a field for it
+	CSV      templ.SafeURL // the list as a file; empty offers none
+	JSON     templ.SafeURL
+	Query    string // the query of the list, for the form that acts on all of it
+	Matches  int64  // how many tasks fit it; below zero when that is not known
 	Back     string // the list itself, for forms that return to it
 }
 
@@ -56,7 +61,10 @@ type TaskRow struct {
 const previewWidth = 90
 
 // preview is the start of a text in one line, without what could reorder or hide letters of the page.
-func preview(text string) string {
+func preview(text string) string { return line(text, previewWidth) }
+
+// line is preview for another width.
+func line(text string, most int) string {
 	var b strings.Builder
 	width := 0
 	for _, r := range text {
@@ -66,13 +74,16 @@ func preview(text string) string {
 		if width++; r >= firstWide {
 			width++
 		}
-		if width > previewWidth {
+		if width > most {
 			return b.String() + "…"
 		}
 		b.WriteRune(r)
 	}
 	return b.String()
 }
+
+// OneLine is the start of a text of others, fit to stand in a sentence of ours.
+func OneLine(text string) string { return preview(text) }
 
 // firstWide is about where the letters begin that take the room of two.
 const firstWide = 0x1100
@@ -122,6 +133,15 @@ func (t Tasks) columns(ctx context.Context) []Column {
 		columns = append(columns, Column{Text: T(ctx, "tasks.cause"), Class: "opt"})
 	}
 	return append(columns, Column{Text: T(ctx, "tasks.changed"), Class: "num when"})
+}
+
+// bulk is what the list offers for the picked rows.
+func (t Tasks) bulk(ctx context.Context) BulkChoice {
+	b := BulkChoice{Retry: t.can("retry"), Cancel: t.can("cancel"), Discard: t.can("discard"), All: T(ctx, "bulk.all")}
+	if t.Matches >= 0 {
+		b.All = T(ctx, "bulk.all_n", "n", t.Matches)
+	}
+	return b
 }
 
 // can reports whether an action makes sense for tasks of this tab.

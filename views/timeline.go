@@ -16,4 +16,5 @@ type Moment struct {
 	Stack string // folded
 	More  []Fact
 	Body  templ.Component // anything else; may be nil
+	Exact bool            // with the clock, where "3 min ago" would say too little
 }

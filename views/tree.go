@@ -1,6 +1,10 @@
 package views
 
-import "github.com/a-h/templ"
+import (
+	"github.com/a-h/templ"
+
+	"reax/models"
+)
 
 // Node is one row of a tree with what is below it.
 type Node struct {
@@ -9,7 +13,11 @@ type Node struct {
 	Tone     string // a state or mark for its dot
 	Word     string // what the dot says, in the viewer's language
 	URL      templ.SafeURL
-	Note     string // small, after the name
+	Doing    string // what it works on
+	DoingURL templ.SafeURL
+	Note     string // small, after that
+	Alarm    string // what went wrong with it
+	AlarmAt  models.Instant
 	Facts    []Fact // at the right end
 	Open     bool
 	Current  bool

@@ -25,6 +25,7 @@ type Viewer struct {
 	Now       time.Time
 	Flash     *Flash
 	Counts    map[models.State]int64 // all tasks by state, for the rail; nil when the database did not answer
+	NewDead   bool                   // something died since they looked at the dead letters
 }
 
 // Flash is what the last action did, shown once.

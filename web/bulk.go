@@ -79,7 +79,7 @@ func (s *Server) bulk(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
 	out.Body.Matched, out.Body.Done, out.Body.SkippedTotal = report.Matched, report.Done, report.SkippedTotal
 	out.Body.Skipped = make([]skipJSON, 0, len(report.Skipped))
 	for _, skip := range report.Skipped {
-		out.Body.Skipped = append(out.Body.Skipped, skipJSON(skip))
+		out.Body.Skipped = append(out.Body.Skipped, skipJSON{skip.ID, skip.Reason})
 	}
 	return out, nil
 }

@@ -68,7 +68,10 @@ func (s *Server) events(c echo.Context) error {
 	}
 	defer s.streams.open.Add(-1)
 	n := &news{wake: make(chan struct{}, 1)}
-	defer s.runtime.Subscribe(n.add)()
+	defer s.runtime.Subscribe(func(topics []string) {
+		s.overview.changes.Add(1) // before anybody who hears of it can ask
+		n.add(topics)
+	})()
 
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, "text/event-stream")

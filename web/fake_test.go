@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +39,18 @@ type fake struct {
 	bulks    []actors.BulkRequest
 	block    bool             // changes wait for the end of their context
 	subs     []func([]string) // who listens; nil where one has ended
+
+	boots   []models.Boot
+	gauges  []actors.Gauge
+	retryAt models.Instant
+	groups  []models.ErrorGroup
+	reads   atomic.Int64 // of the minutes
+
+	audit  []models.Audit // oldest first
+	why    actors.Why
+	whyErr error
+
+	fakeDead
 
 	schedules   []models.Schedule
 	occurrences []models.Occurrence // newest first
@@ -226,7 +239,7 @@ func (f *fake) Bulk(ctx context.Context, req actors.BulkRequest) (actors.BulkRep
 		return actors.BulkReport{}, err
 	}
 	f.bulks = append(f.bulks, req)
-	return actors.BulkReport{Matched: 3, Done: 2, Skipped: []actors.Skip{{ID: 9, Reason: "it runs"}}, SkippedTotal: 1}, nil
+	return actors.BulkReport{Matched: 3, Done: 2, Skipped: []actors.Skip{{ID: 9, Code: "running", Reason: "it runs"}}, SkippedTotal: 1}, nil
 }
 
 func (f *fake) typeChange(ctx context.Context, typ string, c actors.Change) error {
@@ -324,7 +337,7 @@ func (f *fake) List(_ context.Context, q models.Filter, limit int) (models.Page,
 		if q.Before != 0 && row.ID >= q.Before ||
 			len(q.States) > 0 && !slices.Contains(q.States, row.State) ||
 			len(q.Types) > 0 && !slices.Contains(q.Types, row.Type) ||
-			q.TraceID != "" && row.TraceID != q.TraceID ||
+			q.TraceID != "" && row.TraceID != q.TraceID || q.Suspected && row.Suspected == "" ||
 			q.CreatedFrom != 0 && row.CreatedAt < q.CreatedFrom || q.CreatedTo != 0 && row.CreatedAt >= q.CreatedTo {
 			continue
 		}
@@ -353,6 +366,7 @@ func (f *fake) Logs(_ context.Context, id int64, attempt, after, limit int) ([]m
 func (f *fake) Counts(context.Context) ([]models.Count, error) { return f.counts, f.readErr }
 
 func (f *fake) MinuteStats(_ context.Context, from, to models.Instant) ([]models.MinuteStat, error) {
+	f.reads.Add(1)
 	var rows []models.MinuteStat
 	for _, m := range f.minutes {
 		if m.Minute >= from && m.Minute < to {
@@ -362,4 +376,56 @@ func (f *fake) MinuteStats(_ context.Context, from, to models.Instant) ([]models
 	return rows, f.readErr
 }
 
+func (f *fake) Boots(context.Context, models.Instant) ([]models.Boot, error) {
+	return f.boots, f.readErr
+}
+func (f *fake) NextRetry(context.Context) (models.Instant, error) { return f.retryAt, f.readErr }
+func (f *fake) Gauges() []actors.Gauge                            { return f.gauges }
+
+func (f *fake) ErrorGroups(_ context.Context, limit int) ([]models.ErrorGroup, error) {
+	return f.groups[:min(len(f.groups), limit)], f.readErr
+}
+
 var errSecret = errors.New("open /var/secret/reax.db: no such table: hunter2")
+
+func (f *fake) Why(context.Context, *models.Task) (actors.Why, error) { return f.why, f.whyErr }
+
+func (f *fake) LatestAttempts(_ context.Context, id int64, before, limit int) ([]models.Attempt, error) {
+	var all []models.Attempt
+	for _, a := range f.attempts {
+		if a.TaskID == id && (before <= 0 || a.Attempt < before) {
+			all = append(all, a)
+		}
+	}
+	return all[max(len(all)-limit, 0):], f.readErr
+}
+
+func (f *fake) LogTail(_ context.Context, id int64, attempt, before, limit int) ([]models.LogLine, error) {
+	var lines []models.LogLine
+	for _, l := range f.logs {
+		if l.TaskID == id && l.Attempt == attempt && (before <= 0 || l.Seq < before) {
+			lines = append(lines, l)
+		}
+	}
+	return lines[max(len(lines)-limit, 0):], f.readErr
+}
+
+func (f *fake) AuditOf(_ context.Context, target, id string, limit int) ([]models.Audit, error) {
+	var found []models.Audit
+	for _, a := range slices.Backward(f.audit) {
+		if a.Target == target && a.TargetID == id && len(found) < limit {
+			found = append(found, a)
+		}
+	}
+	return found, f.readErr
+}
+
+// addSecret registers the type "secret", whose parameter token is not to be shown.
+func addSecret(t testing.TB, f *fake) {
+	t.Helper()
+	schema, err := tasks.CompileSchema(json.RawMessage(`{"type":"object","properties":{"user":{"type":"string"},"token":{"type":"string","writeOnly":true}}}`))
+	require.NoError(t, err)
+	require.NoError(t, f.registry.Add(tasks.Definition{Name: "secret", Kind: tasks.KindCommand, Schema: schema, Policy: tasks.DefaultPolicy(),
+		Handler: func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil },
+	}))
+}

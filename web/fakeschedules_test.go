@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"reax/actors"
@@ -123,6 +124,24 @@ func (f *fake) RunSchedule(ctx context.Context, name string, c actors.Change) (a
 
 func (f *fake) Schedules(context.Context) ([]models.Schedule, error) {
 	return slices.Clone(f.schedules), f.readErr
+}
+
+func (f *fake) SchedulePage(_ context.Context, text, after string, limit int) ([]models.Schedule, error) {
+	page := slices.DeleteFunc(slices.Clone(f.schedules), func(s models.Schedule) bool {
+		return s.Name <= after || !strings.Contains(s.Name, text) && !strings.Contains(s.Task, text)
+	})
+	slices.SortFunc(page, func(a, b models.Schedule) int { return strings.Compare(a.Name, b.Name) })
+	return page[:min(len(page), limit)], f.readErr
+}
+
+func (f *fake) TaskStates(_ context.Context, ids []int64) (map[int64]models.State, error) {
+	states := map[int64]models.State{}
+	for _, row := range f.rows {
+		if slices.Contains(ids, row.ID) {
+			states[row.ID] = row.State
+		}
+	}
+	return states, f.readErr
 }
 
 func (f *fake) Schedule(_ context.Context, name string) (models.Schedule, error) {

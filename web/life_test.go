@@ -137,7 +137,7 @@ func TestATaskLivesOverHTTP(t *testing.T) {
 	w.wait("/api/v1/stats", `"success":2`)
 	w.send(scenario{url: "/api/v1/actors", status: 200, must: []string{"journal", "queue", "scheduler"}})
 	w.send(scenario{url: "/healthz", status: 200, must: []string{`"status":"ok"`, `"database":"ok"`}})
-	w.send(scenario{url: "/", status: 200, must: []string{`<span class="label">success</span> <b class="value">2 </b>`}})
+	w.send(scenario{url: "/", status: 200, must: []string{"last 60 min: 2 succeeded and 0 failed", "Everything works"}})
 }
 
 func TestAFailedTaskIsRepairedOverHTTP(t *testing.T) {

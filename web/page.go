@@ -39,6 +39,7 @@ func (s *Server) asPage(next echo.HandlerFunc) echo.HandlerFunc {
 		viewer := s.viewer(c)
 		if c.Request().Method == http.MethodGet {
 			viewer.Counts = s.stateCounts(ctx)
+			viewer.NewDead = s.newDead(ctx, c, viewer.Counts)
 			if c.Request().Header.Get(fragmentsHeader) == "" {
 				viewer.Flash = takeFlash(c, viewer.Locale, s.cookiePath())
 			}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -46,10 +47,15 @@ func (s *Server) tasksPage(c echo.Context) error {
 }
 
 func listURL(ctx context.Context, values url.Values) templ.SafeURL {
+	return views.URL(ctx, "/tasks") + query(values)
+}
+
+// query is the end of an address.
+func query(values url.Values) templ.SafeURL {
 	if len(values) == 0 {
-		return views.URL(ctx, "/tasks")
+		return ""
 	}
-	return views.URL(ctx, "/tasks") + templ.SafeURL("?"+values.Encode())
+	return templ.SafeURL("?" + values.Encode())
 }
 
 // without is the address of the list with some of its parameters left out.
@@ -64,20 +70,34 @@ func (t *tasksQuery) without(ctx context.Context, names ...string) templ.SafeURL
 // tasksView is all of the page but its rows.
 func (s *Server) tasksView(ctx context.Context, t *tasksQuery) views.Tasks {
 	page := views.Tasks{
-		State: models.State(t.state), Back: string(listURL(ctx, t.values())), Filtered: t.narrows() || t.typ != "",
+		State: t.oneState(), Back: string(listURL(ctx, t.values())), Filtered: t.narrows() || t.typ != "",
 		Clear: t.without(ctx, slices.DeleteFunc(slices.Collect(maps.Keys(t.values())), func(name string) bool { return name == "state" })...),
-		Tabs:  s.taskTabs(ctx, t), Types: s.typeNames(),
+		Tabs:  s.taskTabs(ctx, t), Types: s.typeNames(), Query: t.values().Encode(), Matches: -1,
+	}
+	if t.state != "" {
+		page.Hidden = append(page.Hidden, [2]string{"state", t.state})
+	}
+	if t.fingerprint != "" {
+		page.Hidden = append(page.Hidden, [2]string{"fingerprint", t.fingerprint})
+	}
+	if len(t.faults) == 0 {
+		page.CSV, page.JSON = views.URL(ctx, "/tasks/export.csv")+query(t.values()), views.URL(ctx, "/tasks/export.json")+query(t.values())
+	}
+	for _, tab := range page.Tabs {
+		if tab.Current && tab.Counted {
+			page.Matches = tab.N
+		}
 	}
 	if t.cursor != "" {
 		page.Newest = listURL(ctx, t.values())
 	}
 	page.Chips = t.chips(ctx)
 	page.Fields, page.More = t.fields(ctx)
-	page.MoreOpen = t.priority+t.from+t.to+t.trace+t.tag != "" || t.suspected
+	page.MoreOpen = t.priority+t.from+t.to+t.trace+t.tag+t.param+t.schedule != "" || t.suspected
 	if len(t.faults) > 0 {
 		page.Fault = views.T(ctx, "tasks.bad_filter")
 	}
-	for _, name := range []string{"state", "cursor"} { // those have no field of their own
+	for _, name := range []string{"state", "cursor", "fingerprint"} { // those have no field of their own
 		if key := t.faults[name]; key != "" {
 			page.Fault = views.T(ctx, key)
 		}
@@ -124,6 +144,13 @@ func (s *Server) taskTabs(ctx context.Context, t *tasksQuery) []views.Tab {
 // chips are the filters in force, each with the address that takes it away.
 func (t *tasksQuery) chips(ctx context.Context) []views.Chip {
 	var chips []views.Chip
+	if t.oneState() == "" && t.state != "" && t.faults["state"] == "" {
+		var words []string
+		for _, state := range t.filter.States {
+			words = append(words, views.T(ctx, "state."+string(state)))
+		}
+		chips = append(chips, views.Chip{Label: views.T(ctx, "tasks.states_chip"), Value: strings.Join(words, ", "), Remove: t.without(ctx, "state")})
+	}
 	add := func(name, label, value string) {
 		if value != "" && t.faults[name] == "" {
 			chips = append(chips, views.Chip{Label: views.T(ctx, label), Value: value, Remove: t.without(ctx, name)})
@@ -139,6 +166,9 @@ func (t *tasksQuery) chips(ctx context.Context) []views.Chip {
 	add("to", "tasks.to", clockChip(ctx, t.to, t.filter.CreatedTo))
 	add("trace_id", "tasks.trace", t.trace)
 	add("tag", "tasks.tag", t.tag)
+	add("param", "tasks.param", t.param)
+	add("fingerprint", "tasks.fingerprint", t.fingerprint)
+	add("schedule", "tasks.schedule", t.schedule)
 	if t.suspected {
 		add("suspected", "tasks.mark", views.T(ctx, "mark.suspected"))
 	}
@@ -184,6 +214,9 @@ func (t *tasksQuery) fields(ctx context.Context) (first, more []views.Field) {
 		priority, field("from", "datetime-local", "tasks.from", t.from), field("to", "datetime-local", "tasks.to", t.to),
 		field("trace_id", "text", "tasks.trace", t.trace), field("tag", "text", "tasks.tag", t.tag),
 	}
+	param := field("param", "text", "tasks.param", t.param)
+	param.Hint, param.Example = views.T(ctx, "tasks.param_hint"), "customer.id=4417"
+	more = append(more, param, field("schedule", "text", "tasks.schedule", t.schedule))
 	suspected := field("suspected", "checkbox", "tasks.suspected", "")
 	suspected.Value = strconv.FormatBool(t.suspected)
 	return first, append(more, suspected)

@@ -60,7 +60,7 @@ func cookieOf(t *testing.T, w *httptest.ResponseRecorder, name string) *http.Coo
 
 func TestTheOverviewInBothLanguages(t *testing.T) {
 	f := newFake(t)
-	f.counts = []models.Count{{Type: "any", State: models.StateDead, N: 7}, {Type: "b", State: models.StateSuccess, N: 12345}}
+	f.counts = []models.Count{{Type: "any", State: models.StateDead, N: 7}, {Type: "b", State: models.StateRetryWait, N: 12345}}
 	w := scenario{url: "/", status: 200, header: browser("Accept-Language", "en-GB,en;q=0.9"), must: []string{"Overview", "12,345", "Everything works"}}.run(t, f)
 	require.Contains(t, w.Header().Get("Vary"), "Accept-Language")
 	scenario{url: "/", status: 200, header: browser("Accept-Language", "zh-TW;q=0.3, zh-CN,en;q=0.1"), must: []string{"总览", "12,345"}, mustNot: []string{"Overview"}}.run(t, f)
@@ -68,7 +68,7 @@ func TestTheOverviewInBothLanguages(t *testing.T) {
 
 func TestPagesEscapeWhatTheyShow(t *testing.T) {
 	f := newFake(t)
-	f.health.Status, f.health.Reasons = "down", []string{`<img src=x onerror=alert(1)>`}
+	f.health.Status, f.health.Causes = "down", []actors.Cause{{Code: actors.CauseDatabase, Args: map[string]any{"error": evil}}}
 	scenario{url: "/", status: 200, header: browser(), must: []string{"&lt;img"}, mustNot: []string{"<img"}}.run(t, f)
 }
 

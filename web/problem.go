@@ -105,6 +105,9 @@ func knownProblem(err error) *problemJSON {
 	if e, ok := errors.AsType[*models.StateError](err); ok {
 		return newProblem(http.StatusConflict, "wrong_state", "%s", e.Error())
 	}
+	if e, ok := errors.AsType[*models.KeyHeldError](err); ok {
+		return newProblem(http.StatusConflict, "wrong_state", "%s", e.Error())
+	}
 	if e, ok := errors.AsType[*models.OwnedError](err); ok {
 		return newProblem(http.StatusConflict, "owned_by_file", "%s", e.Error())
 	}

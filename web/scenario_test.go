@@ -42,6 +42,9 @@ func newServer(t testing.TB, f *fake) *Server {
 func borrowServer(f *fake) (s *Server, done func()) {
 	s = servers.Get().(*Server)
 	s.runtime, s.ledger = f, f
+	s.overview.latest, s.overview.history = nil, history{}
+	s.failures.Store(nil)
+	s.samples.all = nil
 	return s, func() { servers.Put(s) }
 }
 

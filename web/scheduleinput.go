@@ -12,8 +12,9 @@ import (
 	"reax/timetable"
 )
 
-// ReservedName cannot be a schedule's: its address is that of the preview.
-const ReservedName = "preview"
+// Reserved reports whether a name cannot be a schedule's, since its address is that of the preview or of the form for a
+// new one.
+func Reserved(name string) bool { return name == "preview" || name == "new" }
 
 // timing is when a schedule runs, as both bodies have it.
 type timing struct {
@@ -157,8 +158,8 @@ func (b *scheduleChangeJSON) patch() actors.SchedulePatch {
 
 func nameFaults(name string) []fieldError {
 	err := tasks.CheckName(name)
-	if err == nil && name == ReservedName {
-		err = errors.New("is taken by the address of the preview")
+	if err == nil && Reserved(name) {
+		err = errors.New("is reserved: new and preview are addresses of reax")
 	}
 	if err != nil && name != "" { // of an empty one the schema speaks
 		return []fieldError{{"/name", strings.TrimPrefix(err.Error(), "the name ")}}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -39,9 +40,14 @@ type Runtime interface {
 	PauseSchedule(ctx context.Context, name string, until time.Time, c actors.Change) (models.Schedule, error)
 	ResumeSchedule(ctx context.Context, name string, c actors.Change) (models.Schedule, error)
 	RunSchedule(ctx context.Context, name string, c actors.Change) (actors.Enqueued, error)
+	PlanBulk(ctx context.Context, req actors.BulkRequest) (actors.BulkRun, error)
+	StartBulk(id string, spread time.Duration, c actors.Change) (actors.BulkRun, error)
+	BulkRun(id string) (actors.BulkRun, bool)
+	Why(ctx context.Context, t *models.Task) (actors.Why, error)
 	Pool(typ string) (actors.PoolStatus, bool)
 	Registry() *tasks.Registry
 	Health() actors.Health
+	Gauges() []actors.Gauge
 	Tree() []actors.TreeRow
 	Subscribe(f func(topics []string)) (unsubscribe func())
 }
@@ -52,12 +58,25 @@ type Ledger interface {
 	Task(ctx context.Context, id int64) (models.Task, error)
 	Attempts(ctx context.Context, taskID int64) ([]models.Attempt, error)
 	List(ctx context.Context, f models.Filter, limit int) (models.Page, error)
+	LatestAttempts(ctx context.Context, taskID int64, before, limit int) ([]models.Attempt, error)
 	Logs(ctx context.Context, taskID int64, attempt, afterSeq, limit int) ([]models.LogLine, error)
+	LogTail(ctx context.Context, taskID int64, attempt, before, limit int) ([]models.LogLine, error)
+	AuditOf(ctx context.Context, target, targetID string, limit int) ([]models.Audit, error)
 	Schedules(ctx context.Context) ([]models.Schedule, error)
+	SchedulePage(ctx context.Context, text, after string, limit int) ([]models.Schedule, error)
 	Schedule(ctx context.Context, name string) (models.Schedule, error)
+	TaskStates(ctx context.Context, ids []int64) (map[int64]models.State, error)
 	Occurrences(ctx context.Context, scheduleID int64, limit int) ([]models.Occurrence, error)
 	Counts(ctx context.Context) ([]models.Count, error)
 	MinuteStats(ctx context.Context, from, to models.Instant) ([]models.MinuteStat, error)
+	Boots(ctx context.Context, from models.Instant) ([]models.Boot, error)
+	NextRetry(ctx context.Context) (models.Instant, error)
+	ErrorGroups(ctx context.Context, limit int) ([]models.ErrorGroup, error)
+	ErrorGroup(ctx context.Context, typ, fingerprint string) (models.ErrorGroup, error)
+	ErrorSample(ctx context.Context, typ, fingerprint string, limit int) ([]models.Task, error)
+	ErrorTimes(ctx context.Context, typ, fingerprint string, limit int) ([]models.Instant, error)
+	Failures(ctx context.Context, since []models.Instant) (map[string][]int64, error)
+	Previews(ctx context.Context, ids []int64) ([]models.Task, error)
 }
 
 // Config is what a Server needs. Runtime and Ledger must be set.
@@ -82,6 +101,11 @@ type Server struct {
 	openapi []byte
 	bodies  map[string]*bodyCheck // by operation id; an operation without an entry takes no body
 	streams streams
+	sent    sentForms
+
+	overview snapshots
+	failures atomic.Pointer[failures]
+	samples  groupSamples
 }
 
 // New makes a Server. It panics when BasePath is not a plain path, which is a mistake in the program and not in its

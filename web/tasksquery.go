@@ -2,7 +2,9 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,24 +16,40 @@ import (
 var windows = []struct {
 	name string
 	span time.Duration
-}{{"15m", 15 * time.Minute}, {"1h", time.Hour}, {"24h", 24 * time.Hour}, {"7d", 7 * 24 * time.Hour}}
+}{
+	{"15m", 15 * time.Minute}, {"1h", time.Hour}, {"3h", 3 * time.Hour}, {"24h", 24 * time.Hour}, {"3d", 3 * 24 * time.Hour},
+	{"7d", 7 * 24 * time.Hour},
+}
 
 // priorities are the groups that a list offers beside each priority alone.
 var priorities = []string{"1-3", "4-7", "8-10"}
+
+// paramStart begins the name of a parameter of the address that is a filter on a parameter of the tasks:
+// params.customer.id=4417 is what the form field writes as param=customer.id=4417.
+const paramStart = "params."
 
 // tasksQuery is the query of the list of tasks, as the address has it. faults has the key of a message for each
 // parameter that is wrong.
 type tasksQuery struct {
 	state, typ, q, priority, window, from, to, trace, tag string
+	param, fingerprint, schedule                          string
 	suspected                                             bool
 	cursor                                                string
 	filter                                                models.Filter
 	faults                                                map[string]string
 }
 
+// oneState is the state that the list is of; empty when it is of all or of several.
+func (t *tasksQuery) oneState() models.State {
+	if strings.Contains(t.state, ",") {
+		return ""
+	}
+	return models.State(t.state)
+}
+
 // narrows reports whether the list is of less than all tasks of a state and a type, for which no figures are kept.
 func (t *tasksQuery) narrows() bool {
-	return t.q+t.priority+t.window+t.from+t.to+t.trace+t.tag != "" || t.suspected
+	return t.q+t.priority+t.window+t.from+t.to+t.trace+t.tag+t.param+t.fingerprint+t.schedule != "" || t.suspected
 }
 
 // values is the query without its cursor, as an address has it.
@@ -39,7 +57,7 @@ func (t *tasksQuery) values() url.Values {
 	v := url.Values{}
 	for _, pair := range [][2]string{
 		{"state", t.state}, {"type", t.typ}, {"q", t.q}, {"priority", t.priority}, {"window", t.window}, {"from", t.from},
-		{"to", t.to}, {"trace_id", t.trace}, {"tag", t.tag},
+		{"to", t.to}, {"trace_id", t.trace}, {"tag", t.tag}, {"param", t.param}, {"fingerprint", t.fingerprint}, {"schedule", t.schedule},
 	} {
 		if pair[1] != "" {
 			v.Set(pair[0], pair[1])
@@ -56,21 +74,25 @@ func readTasksQuery(v url.Values, zone *time.Location, now time.Time) *tasksQuer
 	get := func(name string) string { return strings.TrimSpace(v.Get(name)) }
 	t := &tasksQuery{
 		state: get("state"), typ: get("type"), q: get("q"), priority: get("priority"), window: get("window"), from: get("from"),
-		to: get("to"), trace: strings.ToLower(get("trace_id")), tag: get("tag"), suspected: get("suspected") == "1",
-		cursor: get("cursor"), faults: map[string]string{},
+		to: get("to"), trace: strings.ToLower(get("trace_id")), tag: get("tag"),
+		param: get("param"), fingerprint: strings.ToLower(get("fingerprint")), schedule: get("schedule"),
+		suspected: get("suspected") == "1" || get("suspected") == "true", cursor: get("cursor"), faults: map[string]string{},
 	}
 	f := &t.filter
 	f.Text, f.Tag, f.TraceID, f.Suspected = t.q, t.tag, t.trace, t.suspected
-	if t.state != "" {
-		f.States = []models.State{models.State(t.state)}
-		if !f.States[0].IsKnown() {
+	f.Schedule = t.schedule
+	names := list([]string{t.state})
+	t.state = strings.Join(names, ",")
+	for _, name := range names {
+		f.States = append(f.States, models.State(name))
+		if !models.State(name).IsKnown() || len(f.States) > len(models.States) {
 			t.faults["state"] = "tasks.bad_state"
 		}
 	}
 	if t.typ != "" {
 		f.Types = []string{t.typ}
 	}
-	for name, text := range map[string]string{"type": t.typ, "q": t.q, "tag": t.tag} {
+	for name, text := range map[string]string{"type": t.typ, "q": t.q, "tag": t.tag, "schedule": t.schedule} {
 		if len(text) > maxSearchBytes || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			t.faults[name] = "tasks.bad_text"
 		}
@@ -81,6 +103,10 @@ func readTasksQuery(v url.Values, zone *time.Location, now time.Time) *tasksQuer
 	if t.priority != "" && !readPriority(t.priority, f) {
 		t.faults["priority"] = "tasks.bad_priority"
 	}
+	t.readParam(v)
+	if f.Fingerprint = t.fingerprint; t.fingerprint != "" && !isFingerprint(t.fingerprint) {
+		t.faults["fingerprint"] = "tasks.bad_fingerprint"
+	}
 	t.readTimes(zone, now)
 	if t.cursor != "" {
 		var err error
@@ -89,6 +115,32 @@ func readTasksQuery(v url.Values, zone *time.Location, now time.Time) *tasksQuer
 		}
 	}
 	return t
+}
+
+// readParam reads the filter on a parameter of the tasks in either spelling.
+func (t *tasksQuery) readParam(v url.Values) {
+	if t.param == "" {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if path, ok := strings.CutPrefix(name, paramStart); ok {
+				t.param = strings.TrimSpace(path + "=" + v.Get(name))
+				break
+			}
+		}
+	}
+	if t.param == "" {
+		return
+	}
+	path, value, ok := strings.Cut(t.param, "=")
+	path, value = strings.TrimSpace(path), strings.TrimSpace(value)
+	if !ok || path == "" || len(t.param) > maxSearchBytes || !utf8.ValidString(t.param) || strings.ContainsRune(t.param, 0) {
+		t.faults["param"] = "tasks.bad_param"
+		return
+	}
+	t.filter.Param = &models.Param{Path: strings.TrimPrefix(path, paramStart), Value: value}
+}
+
+func isFingerprint(text string) bool {
+	return len(text) == 16 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // readPriority reads "3" and "1-3".

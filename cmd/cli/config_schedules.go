@@ -44,8 +44,8 @@ func parseSchedule(name string, v value) scheduleConfig {
 	})
 	if err := tasks.CheckName(name); err != nil {
 		v.fail("%v", err)
-	} else if name == web.ReservedName {
-		v.fail("the name is taken by the address of the preview")
+	} else if web.Reserved(name) {
+		v.fail("the name is reserved: new and preview are addresses of reax")
 	}
 	if c.Task == "" && v.doc.faults == before {
 		v.fail("names no task type: task is needed")

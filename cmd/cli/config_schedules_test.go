@@ -35,7 +35,7 @@ func TestProblemsOfSchedulesNameTheirLines(t *testing.T) {
 		{"priority", in("    cron: '@daily'\n    priority: 11"), "reax.yaml:5: schedules.daily.priority: 11 is not from 1 to 10"},
 		{"name", "schedules:\n  a b: {task: a, cron: '@daily'}",
 			`reax.yaml:2: schedules.a b: a name has letters, digits and . _ - / : only, begins with a letter or a digit, and has no ".."`},
-		{"name of the preview", "schedules:\n  preview: {task: a, cron: '@daily'}", "reax.yaml:2: schedules.preview: the name is taken by the address of the preview"},
+		{"name of the preview", "schedules:\n  preview: {task: a, cron: '@daily'}", "reax.yaml:2: schedules.preview: the name is reserved: new and preview are addresses of reax"},
 		{"text", "schedules:\n  daily: '@daily'", `reax.yaml:2: schedules.daily: must be a mapping of keys to values, not "@daily"`},
 		{"list", "schedules: [a]", "reax.yaml:1: schedules: must be a mapping of keys to values, not a list"},
 	} {

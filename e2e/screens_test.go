@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	href   = regexp.MustCompile(`<a\s[^>]*href="(/[^"#]*)`)
+	number = regexp.MustCompile(`\d+|[0-9a-f]{12,}`)
+)
+
+// shape is what the addresses of like pages have in common.
+func shape(address string) string {
+	path, query, _ := strings.Cut(address, "?")
+	parts := strings.Split(path, "/")
+	if len(parts) > 2 && parts[2] != "new" {
+		parts[2] = "*"
+	}
+	var names []string
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return number.ReplaceAllString(strings.Join(parts, "/"), "*") + "?" + strings.Join(names, "&")
+}
+
+// pages follows the links of the pages from the first one, and gives some pages of each shape, at most most of them.
+func (s *server) pages(t *testing.T, each, most int) (found []string) {
+	t.Helper()
+	seen, shapes := map[string]bool{"/": true}, map[string]int{}
+	for queue := []string{"/"}; len(queue) > 0 && len(found) < most; queue = queue[1:] {
+		address := queue[0]
+		if shapes[shape(address)]++; shapes[shape(address)] > each {
+			continue
+		}
+		got := s.must(t, http.MethodGet, address, nil)
+		require.Less(t, got.status, 300, "a link leads to %s:\n%.1000s", address, got.body)
+		if !strings.HasPrefix(got.header.Get("Content-Type"), "text/html") {
+			continue
+		}
+		found = append(found, address)
+		for _, match := range href.FindAllSubmatch(got.body, -1) {
+			if link := html.UnescapeString(string(match[1])); !seen[link] && !strings.HasPrefix(link, "/api/") {
+				seen[link] = true
+				queue = append(queue, link)
+			}
+		}
+	}
+	return found
+}
+
+// every page in every look: TestEveryPageFitsEveryScreen saves pictures of them into the folder that REAX_SCREENS names.
+var looks = map[string]look{
+	"light": {}, "dark": {dark: true}, "narrow": {width: 390}, "chinese": {language: "zh-CN"},
+}
+
+func TestEveryPageFitsEveryScreen(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	pages := s.pages(t, 1, 60)
+	for _, section := range []string{"/", "/tasks", "/dead", "/schedules", "/types", "/actors", "/enqueue"} {
+		require.Contains(t, pages, section, "no link leads to it")
+	}
+	for name, l := range looks {
+		b := s.tab(t, l)
+		for _, address := range pages {
+			b.visit(address)
+			b.requireSoundPage(address)
+			b.picture(name, address)
+		}
+	}
+	b := s.tab(t, look{})
+	b.forgive("404")
+	require.Equal(t, http.StatusNotFound, b.load("/tasks/999999"))
+	b.requireSoundPage("/tasks/999999")
+	b.picture("light", "/not-found")
+}
+
+func TestEveryPageOfAnEmptyServerFits(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.program = reaxProgram
+	s := p.start(t)
+	pages := s.pages(t, 1, 30)
+	for name, l := range map[string]look{"empty": {}, "empty-narrow-dark": {width: 390, dark: true}} {
+		b := s.tab(t, l)
+		for _, address := range pages {
+			b.visit(address)
+			b.requireSoundPage(address)
+			b.picture(name, address)
+		}
+	}
+}
+
+// requireSoundPage checks what holds for every page, whatever it shows.
+func (b *tab) requireSoundPage(address string) {
+	b.t.Helper()
+	faults := b.value(`(() => {
+		const faults = [], root = document.documentElement, all = (s) => [...document.querySelectorAll(s)].filter((e) => e.checkVisibility());
+		if (root.scrollWidth > root.clientWidth) {
+			const wide = all("main *").filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1 && !e.closest(".scroll, pre, svg"))[0];
+			faults.push("it is wider than the screen: " + wide?.outerHTML.slice(0, 300));
+		}
+		if (all("h1").length !== 1) faults.push("it has " + all("h1").length + " h1");
+		if (!document.title) faults.push("it has no title");
+		if (!document.querySelector("main")) faults.push("it has no main");
+		const named = (e) => e.ariaLabel || e.title || e.textContent.trim() || e.labels?.length || e.getAttribute("aria-labelledby") || e.type === "hidden";
+		for (const e of all("a, button, summary, input, select, textarea")) if (!named(e)) faults.push("it has no name: " + e.outerHTML.slice(0, 300));
+		const ids = [...document.querySelectorAll("[id]")].map((e) => e.id), twice = ids.filter((id, i) => ids.indexOf(id) !== i);
+		if (twice.length) faults.push("ids are not unique: " + twice);
+		for (const e of document.querySelectorAll("[style], script:not([src]), style")) faults.push("inline style or script: " + e.outerHTML.slice(0, 300));
+		if (/\{\{|<no value>|%!/.test(document.body.innerText)) faults.push("a text was not filled in");
+		return faults.join("\n");
+	})()`)
+	if faults != "" {
+		b.t.Errorf("%s in %+v:\n%s", address, b.look, faults)
+	}
+}
+
+// picture saves the page, when the tests are to make pictures.
+func (b *tab) picture(kind, address string) {
+	b.t.Helper()
+	dir := os.Getenv("REAX_SCREENS")
+	if dir == "" {
+		return
+	}
+	require.NoError(b.t, os.MkdirAll(dir, 0o750))
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	require.NoError(b.t, err)
+	name := strings.Trim(regexp.MustCompile(`[^A-Za-z0-9.=-]+`).ReplaceAllString(address, "_"), "_")
+	require.NoError(b.t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s.png", cmp.Or(name, "overview"), kind)), picture, 0o600))
+}
