@@ -264,7 +264,7 @@ func (b *batch) publish() {
 	if len(b.settings) > 0 {
 		b.hub.Publish("types")
 	}
-	if len(b.inserts)+len(b.ended)+len(b.ready)+len(b.claimed)+len(b.answers) > 0 {
+	if len(b.inserts)+len(b.done)+len(b.ready)+len(b.claimed)+len(b.answers) > 0 {
 		b.hub.Publish("tasks", "stats")
 	}
 	if len(b.progress)+len(b.logs) > 0 {

@@ -47,7 +47,7 @@
     try {
       const answer = await fetch(location.href, { headers: { "X-Reax-Fragments": names.join(",") } });
       if (answer.redirected) return location.reload();
-      if (!answer.ok) return;
+      if (!answer.ok) throw new Error(answer.statusText);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const region of all("[data-live]", fresh)) {
         const old = document.querySelector(`[data-live="${CSS.escape(region.dataset.live)}"]`);
@@ -58,7 +58,9 @@
         region.dataset.was = was;
       }
       relative();
-    } catch { /* the stream says that the server is gone */ } finally {
+    } catch { // the server is gone, or cannot answer now: what was asked for is still not shown
+      setTimeout(() => { for (const name of names) dirty.add(name); wait(); }, 3000);
+    } finally {
       asking = false;
       if (dirty.size) wait();
     }
@@ -104,6 +106,11 @@
     source.onerror = () => {
       say("off");
       if (++errors >= 3) poll ||= setInterval(changed, 10000);
+      // After an answer that is no stream, as a proxy gives for a server that is gone, the browser tries no more.
+      if (source.readyState === EventSource.CLOSED) {
+        source = null;
+        setTimeout(open, 3000);
+      }
     };
   }
 
