@@ -8,7 +8,7 @@ import (
 
 // Node is one row of a tree with what is below it.
 type Node struct {
-	ID       string // unique on the page
+	ID       string // unique on the page; may be empty
 	Name     string
 	Tone     string // a state or mark for its dot
 	Word     string // what the dot says, in the viewer's language

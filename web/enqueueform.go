@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -54,9 +55,7 @@ func (f *enqueueForm) read(s *Server) {
 	} else {
 		var faults map[string]string
 		params, faults = f.schema.params(f.values, f.zone)
-		for name, fault := range faults {
-			f.faults[name] = fault
-		}
+		maps.Copy(f.faults, faults)
 	}
 	f.input.Params = jsonObject(params)
 	if len(f.faults) == 0 {

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -269,7 +270,7 @@ func (n *formNode) example() json.RawMessage {
 
 // jsonFault says what keeps a text from being JSON; "" when nothing does.
 func jsonFault(text string) string {
-	if bad, ok := tasks.CheckJSON([]byte(text), tasks.MaxDepth).(*tasks.InvalidError); ok && len(bad.Fields) > 0 {
+	if bad, ok := errors.AsType[*tasks.InvalidError](tasks.CheckJSON([]byte(text), tasks.MaxDepth)); ok && len(bad.Fields) > 0 {
 		return "is not valid JSON: " + bad.Fields[0].Message
 	}
 	return ""

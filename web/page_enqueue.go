@@ -91,7 +91,8 @@ func (s *Server) enqueueFormPage(c echo.Context) error {
 	if !ok {
 		return unknownType(c.Param("type"))
 	}
-	values, note := url.Values{}, ""
+	var values url.Values
+	note := ""
 	from := c.QueryParam("from")
 	whole := c.QueryParam("as") == "json"
 	switch {

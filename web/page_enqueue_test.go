@@ -47,6 +47,7 @@ func addType(t testing.TB, f *fake, name, schema string) {
 }
 
 func newMail(t testing.TB) *fake {
+	t.Helper()
 	f := newFake(t)
 	addType(t, f, "mail/send", mailSchema)
 	return f

@@ -257,7 +257,8 @@ func (h *taskHistory) failure(a *models.Attempt) views.RunFailure {
 			break
 		}
 	}
-	whole, all := true, true
+	all := true
+	var whole bool
 	f.Error, whole = h.room.take(a.Error, limit)
 	if f.Same == 0 {
 		f.Stack, all = h.room.take(a.Stack, 4_000)
