@@ -36,8 +36,8 @@ func startBrowser(t *testing.T) context.Context {
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 			chromedp.Flag("disable-quic", true), chromedp.Flag("no-proxy-server", true), chromedp.WindowSize(1280, 900))
 		ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
-		ctx, _ = chromedp.NewContext(ctx) //nolint:govet // it ends with the allocator
-		chromium.ctx, chromium.stop = ctx, stop
+		ctx, _ = chromedp.NewContext(ctx)
+		chromium.ctx, chromium.stop = ctx, stop //nolint:fatcontext // the one browser of the whole run; it ends with the allocator
 		chromium.err = chromedp.Do(ctx)
 	})
 	require.NoError(t, chromium.err, "starting the browser; the Debian package is chromium")

@@ -51,6 +51,13 @@ func (b *tab) value(expression string) string {
 	return text
 }
 
+func (b *tab) number(expression string) int {
+	b.t.Helper()
+	n, err := eval[int](b, expression)
+	require.NoError(b.t, err, expression)
+	return n
+}
+
 // is reports whether something holds in the page.
 func (b *tab) is(expression string) bool {
 	b.t.Helper()

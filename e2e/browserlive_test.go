@@ -50,6 +50,8 @@ func TestTheListFollowsWhatHappensWithoutBeingLoadedAgain(t *testing.T) {
 func TestTheOverviewsFiguresFollowWhatHappens(t *testing.T) {
 	t.Parallel()
 	s := newPlace(t).start(t)
+	s.enqueue(t, "P.log", fields{}, nil) // before the first task the page says how to begin
+	s.awaitQuiet(t)
 	b := openList(t, s, "/")
 	dead := `document.querySelector(".tiles a[href*='state=dead'], .tiles a[href*='/dead']").textContent`
 	before := b.value(dead)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,7 +54,8 @@ func (s *server) pages(t *testing.T, each, most int) (found []string) {
 		}
 		found = append(found, address)
 		for _, match := range href.FindAllSubmatch(got.body, -1) {
-			if link := html.UnescapeString(string(match[1])); !seen[link] && !strings.HasPrefix(link, "/api/") {
+			// Of the filters of a list, which are many, each alone is enough.
+			if link := html.UnescapeString(string(match[1])); !seen[link] && strings.Count(link, "=") < 2 {
 				seen[link] = true
 				queue = append(queue, link)
 			}
@@ -62,31 +64,54 @@ func (s *server) pages(t *testing.T, each, most int) (found []string) {
 	return found
 }
 
-// every page in every look: TestEveryPageFitsEveryScreen saves pictures of them into the folder that REAX_SCREENS names.
-var looks = map[string]look{
-	"light": {}, "dark": {dark: true}, "narrow": {width: 390}, "chinese": {language: "zh-CN"},
+// looks are those that a page must fit: the narrowest with the longer words, and the other language. Pictures are made
+// in more of them.
+func looks() map[string]look {
+	all := map[string]look{"narrow": {width: 390}, "chinese": {language: "zh-CN"}}
+	if os.Getenv(screensVariable) != "" {
+		all["light"], all["dark"] = look{}, look{dark: true}
+	}
+	return all
 }
+
+// REAX_SCREENS names a folder into which the tests save a picture of each page in each look.
+const screensVariable = "REAX_SCREENS"
 
 func TestEveryPageFitsEveryScreen(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
-	pages := s.pages(t, 1, 60)
+	pages := s.pages(t, 1, 100)
 	for _, section := range []string{"/", "/tasks", "/dead", "/schedules", "/types", "/actors", "/enqueue"} {
 		require.Contains(t, pages, section, "no link leads to it")
 	}
-	for name, l := range looks {
-		b := s.tab(t, l)
-		for _, address := range pages {
-			b.visit(address)
-			b.requireSoundPage(address)
-			b.picture(name, address)
-		}
+	for _, state := range []string{"pending", "running", "retry_wait", "success", "failed", "dead"} {
+		one := s.list(t, url.Values{"state": {state}})[0]
+		pages = append(pages, "/tasks?state="+state, fmt.Sprintf("/tasks/%d", one.ID))
 	}
-	b := s.tab(t, look{})
-	b.forgive("404")
-	require.Equal(t, http.StatusNotFound, b.load("/tasks/999999"))
-	b.requireSoundPage("/tasks/999999")
-	b.picture("light", "/not-found")
+	for name, l := range looks() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := s.tab(t, l)
+			for _, address := range pages {
+				b.visit(address)
+				b.requireSoundPage(address)
+				b.picture(name, address)
+			}
+			b.forgive("404")
+			require.Equal(t, http.StatusNotFound, b.load("/tasks/999999"))
+			b.requireSoundPage("/tasks/999999")
+			b.picture(name, "/not-found")
+		})
+	}
+	t.Run("pictures for the README", func(t *testing.T) {
+		t.Parallel()
+		b := s.tab(t, look{width: 1440})
+		for name, address := range map[string]string{"overview": "/", "tasks": "/tasks"} {
+			b.visit(address)
+			b.await(live)
+			b.savePicture(filepath.Join("readme", name+".png"))
+		}
+	})
 }
 
 func TestEveryPageOfAnEmptyServerFits(t *testing.T) {
@@ -94,14 +119,11 @@ func TestEveryPageOfAnEmptyServerFits(t *testing.T) {
 	p := newPlace(t)
 	p.program = reaxProgram
 	s := p.start(t)
-	pages := s.pages(t, 1, 30)
-	for name, l := range map[string]look{"empty": {}, "empty-narrow-dark": {width: 390, dark: true}} {
-		b := s.tab(t, l)
-		for _, address := range pages {
-			b.visit(address)
-			b.requireSoundPage(address)
-			b.picture(name, address)
-		}
+	b := s.tab(t, look{width: 390, dark: true})
+	for _, address := range s.pages(t, 1, 100) {
+		b.visit(address)
+		b.requireSoundPage(address)
+		b.picture("empty", address)
 	}
 }
 
@@ -122,7 +144,7 @@ func (b *tab) requireSoundPage(address string) {
 		const ids = [...document.querySelectorAll("[id]")].map((e) => e.id), twice = ids.filter((id, i) => ids.indexOf(id) !== i);
 		if (twice.length) faults.push("ids are not unique: " + twice);
 		for (const e of document.querySelectorAll("[style], script:not([src]), style")) faults.push("inline style or script: " + e.outerHTML.slice(0, 300));
-		if (/\{\{|<no value>|%!/.test(document.body.innerText)) faults.push("a text was not filled in");
+		if (/\{\{\.[a-z]|<no value>|%!\(/.test(document.body.innerText)) faults.push("a text was not filled in");
 		return faults.join("\n");
 	})()`)
 	if faults != "" {
@@ -130,16 +152,30 @@ func (b *tab) requireSoundPage(address string) {
 	}
 }
 
-// picture saves the page, when the tests are to make pictures.
+// picture saves the whole page.
 func (b *tab) picture(kind, address string) {
 	b.t.Helper()
-	dir := os.Getenv("REAX_SCREENS")
+	if os.Getenv(screensVariable) == "" {
+		return
+	}
+	width := cmp.Or(b.look.width, 1280)
+	b.do(chromedp.EmulateViewport(width, int64(max(900, b.number(`document.documentElement.scrollHeight`)))))
+	name := strings.Trim(unsafe.ReplaceAllString(address, "_"), "_")
+	b.savePicture(cmp.Or(name, "overview") + "-" + kind + ".png")
+	b.do(chromedp.EmulateViewport(width, 900))
+}
+
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9.=-]+`)
+
+// savePicture saves what the window shows, when the tests are to make pictures.
+func (b *tab) savePicture(name string) {
+	b.t.Helper()
+	dir := os.Getenv(screensVariable)
 	if dir == "" {
 		return
 	}
-	require.NoError(b.t, os.MkdirAll(dir, 0o750))
-	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	require.NoError(b.t, err)
-	name := strings.Trim(regexp.MustCompile(`[^A-Za-z0-9.=-]+`).ReplaceAllString(address, "_"), "_")
-	require.NoError(b.t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s.png", cmp.Or(name, "overview"), kind)), picture, 0o600))
+	require.NoError(b.t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o750))
+	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name), picture, 0o600))
 }

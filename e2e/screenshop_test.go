@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -63,8 +65,12 @@ func shop(t *testing.T) *httptest.Server {
 			w.WriteHeader(code)
 			fmt.Fprintf(w, format, args...)
 		}
+		select { // what takes no time makes no chart
+		case <-time.After(time.Duration(5+r.ContentLength%40) * time.Millisecond):
+		case <-done:
+		}
 		switch {
-		case r.URL.Path == "/crm" && p.Customer%4 == 0:
+		case r.URL.Path == "/crm" && p.Customer%13 == 0:
 			refuse(http.StatusServiceUnavailable, "the other system is being maintained (customer %d)", p.Customer)
 		case r.URL.Path == "/ledger":
 			refuse(http.StatusServiceUnavailable, "the books are still open")
@@ -103,12 +109,20 @@ func openShop(t *testing.T) *server {
 		add("ledger.close", fields{"day": fmt.Sprintf("2026-02-0%d", i+1)}, nil)
 	}
 	until(t, patience, func() string {
-		if c := s.counts(t); c["pending"]+c["running"] > 0 || c["dead"] != 10 {
+		if c := s.counts(t); c["pending"]+c["running"] > 0 || c["dead"] != 3 {
 			return fmt.Sprint(c)
 		}
 		return ""
 	})
 	s.must(t, http.MethodPost, "/api/v1/types/invoice.render/pause", []byte(`{"reason":"the printer is out of paper"}`))
+	for _, plan := range []string{
+		`{"name":"weekly-report","task":"mail.send","cron":"0 8 * * 1","timezone":"Asia/Shanghai","params":{"to":"ada@example.com","template":"digest"}}`,
+		`{"name":"cleanup","task":"image.resize","every":"6h","params":{"file":"old.jpg"}}`,
+	} {
+		got := s.must(t, http.MethodPost, "/api/v1/schedules", []byte(plan))
+		require.Equal(t, http.StatusCreated, got.status, "%s", got.body)
+	}
+	s.must(t, http.MethodPost, "/api/v1/schedules/cleanup/pause", []byte(`{"reason":"the disk is being replaced"}`))
 	s.stop(t)
 	p.addHistory(t)
 	s = p.start(t)
@@ -127,19 +141,49 @@ func openShop(t *testing.T) *server {
 	return s
 }
 
-// addHistory repeats the figures of the last minutes over the hour before them, higher and lower, and lets some of the
-// tasks be older, past the program.
+// addHistory gives the shop an hour of figures before the start, past the program: more and less to do, a bad quarter of
+// an hour, and tasks that are older the lower their ids are.
 func (p *place) addHistory(t *testing.T) {
 	t.Helper()
 	db := p.database(t)
-	_, err := db.Exec(`
-		WITH RECURSIVE past(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM past WHERE k < 60)
-		INSERT OR IGNORE INTO minute_stats (minute, type, enqueued, started, succeeded, retried, failed, dead, cancelled, promoted, wait_hist, run_hist)
-		SELECT minute - k * ?, type, enqueued, started, succeeded * (7 + (k * 5) % 9) / 12, retried * (k % 3) / 2, failed * (k % 7 = 0), dead * (k % 5 = 0), 0, 0, wait_hist, run_hist
-		FROM minute_stats, past WHERE minute = (SELECT min(minute) FROM minute_stats)`, time.Minute.Microseconds())
-	require.NoError(t, err)
-	for _, column := range []string{"created_at", "started_at", "finished_at", "updated_at"} {
-		_, err = db.Exec(`UPDATE tasks SET `+column+` = `+column+` - ((SELECT max(id) FROM tasks) - id) * ? WHERE finished_at IS NOT NULL`, (27 * time.Second).Microseconds())
+	type minute struct {
+		at                         int64
+		typ, wait, run             string
+		succeeded, retried, failed int
+	}
+	rows := query(t, db, `SELECT minute, type, wait_hist, run_hist, succeeded, retried, failed FROM minute_stats WHERE minute = (SELECT min(minute) FROM minute_stats)`,
+		func(r *sql.Rows, m *minute) error {
+			return r.Scan(&m.at, &m.typ, &m.wait, &m.run, &m.succeeded, &m.retried, &m.failed)
+		})
+	for _, m := range rows {
+		for k := range int64(60) {
+			busy, bad := 0.7+0.3*math.Sin(float64(k)/9)+0.05*float64(k*7%5), 0
+			if k > 20 && k < 36 {
+				bad = int(4 * (1 - math.Abs(float64(k)-28)/8))
+			}
+			slower := int(1.9 + math.Sin(float64(k)/6)) // buckets of the histograms
+			_, err := db.Exec(`INSERT OR IGNORE INTO minute_stats (minute, type, enqueued, started, succeeded, retried, failed, wait_hist, run_hist) VALUES (?, ?, 0, 0, ?, ?, ?, ?, ?)`,
+				m.at-(k+1)*time.Minute.Microseconds(), m.typ, int(busy*float64(m.succeeded)), m.retried*bad/2, bad, shifted(t, m.wait, slower), shifted(t, m.run, slower))
+			require.NoError(t, err)
+		}
+	}
+	age := fmt.Sprintf("((SELECT max(id) FROM tasks) - %%s) * %d", (27 * time.Second).Microseconds())
+	for _, change := range []string{
+		"UPDATE tasks SET created_at = created_at - AGE, run_at = run_at - AGE, started_at = started_at - AGE, finished_at = finished_at - AGE, updated_at = updated_at - AGE WHERE state <> 'retry_wait'",
+		"UPDATE attempts SET started_at = started_at - TASK, finished_at = finished_at - TASK, retry_at = retry_at - TASK",
+		"UPDATE error_groups SET first_at = (SELECT min(finished_at) FROM tasks t WHERE t.fingerprint = error_groups.fingerprint), last_at = (SELECT max(finished_at) FROM tasks t WHERE t.fingerprint = error_groups.fingerprint) WHERE n > 0",
+	} {
+		_, err := db.Exec(strings.NewReplacer("AGE", fmt.Sprintf(age, "id"), "TASK", fmt.Sprintf(age, "task_id")).Replace(change))
 		require.NoError(t, err)
 	}
+}
+
+// shifted is a histogram with its counts some buckets higher.
+func shifted(t *testing.T, histogram string, by int) string {
+	t.Helper()
+	var counts []int
+	require.NoError(t, json.Unmarshal([]byte(histogram), &counts))
+	text, err := json.Marshal(append(make([]int, by), counts...))
+	require.NoError(t, err)
+	return string(text)
 }

@@ -76,7 +76,7 @@ bench_builds() { (cd bench && go vet ./... && go test ./...); }
 command -v go >/dev/null || { echo "Go is missing: see https://go.dev/doc/install" >&2; exit 1; }
 need gcc gcc libc6-dev # SQLite and the race detector are C
 need python3 python3   # the examples run a Python script
-if grep -q chromedp go.mod; then need chromium chromium; fi
+if grep -q chromedp go.mod; then need chromium chromium fonts-noto-cjk; fi # the browser tests, with letters for the Chinese pages
 export CGO_ENABLED=1
 
 step "modules are tidy" modules_are_tidy
