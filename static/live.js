@@ -24,14 +24,18 @@
     for (const button of all(".stale")) button.toggleAttribute("data-on", on);
   }
 
-  // replace keeps the focus where it was, and what was folded open.
+  // replace keeps the focus where it was, and what somebody has folded or unfolded.
   function replace(old, fresh) {
     const focus = old.contains(document.activeElement) ? document.activeElement : null;
-    const folds = all("details[id]", old).map((d) => [d.id, d.open]);
+    const folds = all("details[id][data-folded]", old).map((d) => [d.id, d.open]);
     const scrolled = all("[id][data-scroll]", old).map((el) => [el.id, el.scrollTop]);
     const current = old.querySelector("[data-current] a.open")?.getAttribute("href");
     old.replaceWith(fresh);
-    for (const [id, open] of folds) document.getElementById(id)?.toggleAttribute("open", open);
+    for (const [id, open] of folds) {
+      const d = document.getElementById(id);
+      d?.toggleAttribute("open", open);
+      d?.toggleAttribute("data-folded", true);
+    }
     for (const [id, top] of scrolled) { const el = document.getElementById(id); if (el) el.scrollTop = top; }
     if (current) mark(fresh.querySelector(`a.open[href="${CSS.escape(current)}"]`)?.closest("[data-row]"), false);
     if (!focus) return;
@@ -218,6 +222,8 @@
       paused = !paused;
       el.setAttribute("aria-pressed", paused);
       if (paused) { close(); say("paused"); } else { open(); changed(); }
+    } else if ((el = on("summary"))) {
+      el.parentElement.toggleAttribute("data-folded", true);
     } else if ((el = on("[data-copy]"))) {
       copy(el);
     } else if ((el = on("[data-row]")) && !on("a, button, input, label, td.pick, .actions") && getSelection().isCollapsed) {
