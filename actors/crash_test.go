@@ -80,14 +80,35 @@ func TestCrashOfAnyActorLosesAndDoublesNothing(t *testing.T) {
 		{kind: "retention", message: "*actors.sweep", step: 1, most: 3},
 	} {
 		t.Run(c.kind+" at "+c.message[strings.Index(c.message, ".")+1:], func(t *testing.T) {
-			inBubble(t, func(t *testing.T) { survives(t, c) })
+			inBubble(t, func(t *testing.T) { survives(t, 240, c) })
 		})
 	}
 }
 
-// survives runs tasks while c crashes actors. Each third fails once and is retried.
-func survives(t *testing.T, c *crasher) {
-	const n = 240
+// TestCrashesOfManyActorsTogetherLoseAndDoubleNothing crashes queue, scheduler, a pool and housekeeping while 1,000 tasks
+// are in flight.
+func TestCrashesOfManyActorsTogetherLoseAndDoubleNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		survives(t, 1_000,
+			&crasher{kind: "queue", message: "*actors.TasksClaimed", step: 5, most: 3},
+			&crasher{kind: "queue", message: "*actors.RunsSettled", step: 7, most: 3},
+			&crasher{kind: "scheduler", message: "*actors.look", step: 2, most: 3},
+			&crasher{kind: "pool", message: "*actors.runReturned", step: 90, most: 3},
+			&crasher{kind: "pool", message: "*actors.RunTask", step: 70, most: 3},
+			&crasher{kind: "reconciler", message: "*actors.reconcile", step: 1, most: 2},
+			&crasher{kind: "statistics", message: "*actors.measure", step: 1, most: 2})
+	})
+}
+
+// survives runs n tasks while actors crash. Each third fails once and is retried.
+func survives(t *testing.T, n int, crashers ...*crasher) {
+	t.Helper()
+	fault := func(kind string, message any) {
+		for _, c := range crashers {
+			c.fault(kind, message)
+		}
+	}
+	crashes := 0
 	policy := quick()
 	policy.Concurrency = 8
 	runs, all := newTally(), barrier(8)
@@ -103,7 +124,7 @@ func survives(t *testing.T, c *crasher) {
 			}
 			return nil, nil
 		},
-	}), Options{fault: c.fault, Retention: Retention{Dead: time.Hour}})
+	}), Options{fault: fault, Retention: Retention{Dead: time.Hour}})
 	pass(time.Second)
 	accepted := make([]models.Task, 0, n)
 	for part := range 20 {
@@ -115,10 +136,13 @@ func survives(t *testing.T, c *crasher) {
 		takes(5 * time.Millisecond)
 	}
 	pass(30 * time.Second) // for what has to be found missing
-	if c.kind == "retention" || c.kind == "statistics" {
-		pass(2 * time.Hour)
+	for _, c := range crashers {
+		if c.kind == "retention" || c.kind == "statistics" {
+			pass(2 * time.Hour)
+		}
+		require.Equal(t, c.most, c.count(), "the crashes that this test is about: %s at %s", c.kind, c.message)
+		crashes += c.most
 	}
-	require.Equal(t, c.most, c.count(), "the crashes that this test is about")
 	require.Equal(t, map[models.State]int{models.StateSuccess: n}, f.states("work"))
 	for i, task := range accepted {
 		number := i % (n / 20)
@@ -134,7 +158,7 @@ func survives(t *testing.T, c *crasher) {
 	f.checkCounts()
 	require.Zero(t, f.runs.Len())
 	f.checkWorkers("work", 8)
-	if c.most > healthCrashes {
+	if crashes > healthCrashes && len(crashers) == 1 {
 		require.Contains(t, strings.Join(f.Health().Reasons, " "), "Actors crashed")
 		pass(healthCrashWindow)
 	}
