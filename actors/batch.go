@@ -135,9 +135,13 @@ func (b *batch) write(tx *models.Tx) (err error) {
 	return nil
 }
 
-// start reports whether a new task of a type may start at once, and takes a lent slot for it.
+// start reports whether a new task of a type may start at once, and takes a lent slot for it. A slot that was lent just
+// as another task became ready is that one's: nothing starts past what waits.
 func (b *batch) start(typ string) bool {
 	if b.used[typ] >= b.lent[typ] || b.figures.draining.Load() {
+		return false
+	}
+	if ready, _ := b.counts.Get(countKey{typ, models.CountReady}); ready > 0 {
 		return false
 	}
 	b.used[typ]++

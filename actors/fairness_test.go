@@ -55,6 +55,7 @@ func TestEveryPriorityRunsWithinItsLimitUnderAStreamOfUrgentTasks(t *testing.T) 
 			takes(work)
 			return nil, nil
 		}}), Options{PromoteBase: base, PromoteStep: step})
+		pass(time.Second) // the queue has read the ledger, a lane after the other: what it finds there is of one moment
 		begun := time.Now()
 		urgent := func(n int) []models.Task {
 			return f.enqueueMany(several("work", n, func(r *EnqueueRequest) { r.Priority = 1 }))

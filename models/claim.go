@@ -30,9 +30,9 @@ type Claimed struct {
 // claimReady turns waiting rows into running ones. RETURNING knows the new row only, so claimed_retry carries over from
 // which state it came, which counts needs. The unary plus keeps SQLite from choosing the state index, which
 // would read every waiting task to find a few ids.
-const claimReady = `UPDATE tasks SET state = 'running', attempt = attempt + 1, started_at = ?1, updated_at = ?1, boot_id = ?2,
+var claimReady = `UPDATE tasks SET state = 'running', attempt = attempt + 1, started_at = ?1, updated_at = ?1, boot_id = ?2,
  finished_at = NULL, progress = NULL, progress_note = NULL, claimed_retry = (state = 'retry_wait')
-WHERE id IN (SELECT value FROM json_each(?3)) AND +state IN ('pending', 'retry_wait') AND ready_at IS NOT NULL
+WHERE id IN (SELECT value FROM json_each(?3)) AND +state IN (` + quoted(sourcesOf(StateRunning)) + `) AND ready_at IS NOT NULL
 RETURNING id, type, priority, attempt, failures, crashes, max_retries, timeout_us, ready_at, claimed_retry, trace_id, params`
 
 // Claim starts the run of each candidate that is still ready, in no promised order. Those it does not return were

@@ -5,6 +5,7 @@ package models
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // State is where a task is in its life. The text is what the database, the API and the pages show.
@@ -71,4 +72,13 @@ type StateError struct {
 
 func (e *StateError) Error() string {
 	return fmt.Sprintf("task %d is %s: %s does not apply", e.ID, e.State, e.Action)
+}
+
+// quoted writes states as SQL does, for the inside of an IN list.
+func quoted(states []State) string {
+	texts := make([]string, len(states))
+	for i, s := range states {
+		texts[i] = "'" + string(s) + "'"
+	}
+	return strings.Join(texts, ", ")
 }

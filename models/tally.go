@@ -26,14 +26,19 @@ type tally struct {
 	counts  map[countKey]int64
 	minutes map[minuteKey]*MinuteStat
 	groups  map[groupKey]*ErrorGroup
+	wrong   error // a step that the state machine does not have
 }
 
 func newTally() tally {
 	return tally{counts: map[countKey]int64{}, minutes: map[minuteKey]*MinuteStat{}, groups: map[groupKey]*ErrorGroup{}}
 }
 
-// moved notes that a task of a type left one state for another; an empty state is "did not exist".
+// moved notes that a task of a type left one state for another; an empty state is "did not exist". A step that the state
+// machine does not have fails the whole transaction, whatever statement took it.
 func (tx *Tx) moved(typ string, from, to State) {
+	if from != "" && to != "" && !from.CanBecome(to) && tx.tally.wrong == nil {
+		tx.tally.wrong = fmt.Errorf("a task of type %s cannot become %s while it is %s", typ, to, from)
+	}
 	if from != "" {
 		tx.tally.counts[countKey{typ, from}]--
 	}
@@ -71,6 +76,9 @@ ON CONFLICT (minute, type) DO UPDATE SET enqueued = excluded.enqueued, started =
  run_hist = excluded.run_hist`
 
 func (tx *Tx) writeTally() error {
+	if tx.tally.wrong != nil {
+		return tx.tally.wrong
+	}
 	rows := make([][]any, 0, len(tx.tally.counts))
 	for k, n := range tx.tally.counts {
 		if n != 0 {
