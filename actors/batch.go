@@ -33,6 +33,8 @@ type batch struct {
 	earliest models.Instant
 	fired    []*models.Fired
 	saved    []*models.SchedulesSaved
+	records  int      // how many of the answers are about records
+	topics   []string // what those have changed
 }
 
 type answer struct {
@@ -166,6 +168,8 @@ func (b *batch) writeOne(tx *models.Tx, o op) error {
 		}
 		b.settings = append(b.settings, setting)
 		b.answers = append(b.answers, answer{o.sender, &setting})
+	case *WriteRecord:
+		return b.writeRecord(tx, o, m)
 	case *PurgeTasks:
 		n, err := tx.Purge(m.IDs)
 		if err == nil && m.Minutes != 0 {
@@ -268,10 +272,13 @@ func (b *batch) publish() {
 	if len(b.settings) > 0 {
 		b.hub.Publish("types")
 	}
-	if len(b.inserts)+len(b.done)+len(b.ready)+len(b.claimed)+len(b.answers) > 0 {
+	if len(b.inserts)+len(b.done)+len(b.ready)+len(b.claimed)+len(b.answers)-b.records > 0 {
 		b.hub.Publish("tasks", "stats")
 	}
 	if len(b.progress)+len(b.logs) > 0 {
 		b.hub.Publish("progress")
+	}
+	if len(b.topics) > 0 {
+		b.hub.Publish(b.topics...)
 	}
 }

@@ -81,7 +81,7 @@ func (j *journal) Receive(c actor.Context) {
 		}
 		j.take(c, m)
 	case *ClaimTasks, *FinishRuns, *ReleaseTasks, *ReportStuck, *ReturnLost, *ChangeTasks, *ChangeType, *SaveProgress, *SaveLogs,
-		*PurgeTasks, *FlushJournal, *SaveSchedules, *SwitchSchedule, *StartSchedule, *FireSchedule:
+		*PurgeTasks, *FlushJournal, *SaveSchedules, *SwitchSchedule, *StartSchedule, *FireSchedule, *WriteRecord:
 		j.take(c, m)
 	case *LendSlots:
 		j.borrow(c, m)
@@ -104,7 +104,7 @@ func isForJournal(msg any) bool {
 	switch msg.(type) {
 	case *EnqueueTasks, *ClaimTasks, *FinishRuns, *ReleaseTasks, *ReportStuck, *ReturnLost, *ChangeTasks, *ChangeType,
 		*SaveProgress, *SaveLogs, *PurgeTasks, *FlushJournal, *LendSlots, *RecallSlots, *ProbeRuns,
-		*SaveSchedules, *SwitchSchedule, *StartSchedule, *FireSchedule:
+		*SaveSchedules, *SwitchSchedule, *StartSchedule, *FireSchedule, *WriteRecord:
 		return true
 	}
 	return false
@@ -329,6 +329,8 @@ func callerOf(msg any) context.Context {
 	case *SwitchSchedule:
 		return m.Ctx
 	case *StartSchedule:
+		return m.Ctx
+	case *WriteRecord:
 		return m.Ctx
 	default:
 		return nil

@@ -11,6 +11,7 @@ type railItem struct {
 	section, icon, path, key string
 	group                    string         // a heading above it
 	states                   []models.State // the tasks whose number it shows
+	least                    models.Role    // who sees it; empty is everybody who sees the page
 }
 
 // rail is every section of the dashboard in the order of the rail. The name of a section is what Shell is told, its
@@ -71,4 +72,21 @@ func flashIcon(tone string) string {
 		return "check"
 	}
 	return "alert"
+}
+
+// railOf is the part of the rail that is for the viewer. A heading stands over the first item that is left of its group.
+func railOf(ctx context.Context) []railItem {
+	var items []railItem
+	heading := ""
+	for _, item := range rail {
+		if item.group != "" {
+			heading = item.group
+		}
+		if !ViewerOf(ctx).Role.May(item.least) {
+			continue
+		}
+		item.group, heading = heading, ""
+		items = append(items, item)
+	}
+	return items
 }

@@ -301,7 +301,7 @@ func railNav(current string) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			for _, item := range rail {
+			for _, item := range railOf(ctx) {
 				if item.group != "" {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div class=\"group\">")
 					if templ_7745c5c3_Err != nil {

@@ -17,9 +17,11 @@ import (
 type Viewer struct {
 	Locale    Locale
 	Zone      *time.Location
-	Theme     string // light or dark; empty follows the system
-	Base      string // path below which reax is mounted
-	Here      string // path and query of the page, for forms that return to it
+	User      string      // who is signed in; empty when nobody has to be
+	Role      models.Role // what they may do
+	Theme     string      // light or dark; empty follows the system
+	Base      string      // path below which reax is mounted
+	Here      string      // path and query of the page, for forms that return to it
 	Version   string
 	RequestID string
 	Now       time.Time

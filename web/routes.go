@@ -12,6 +12,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
+
+	"reax/models"
 )
 
 const (
@@ -20,43 +22,44 @@ const (
 	bulkTimeout  = 5 * time.Minute  // a bulk action works through up to 100,000 tasks
 )
 
-// routes is every path that reax answers.
+// routes is every path that reax answers, with the least role that may ask for it.
 func (s *Server) routes(api huma.API) {
 	const tasks, types, schedules, watch = "Tasks", "Types", "Schedules", "Watching"
 
 	post, get, patch, del := http.MethodPost, http.MethodGet, http.MethodPatch, http.MethodDelete
-	route(s, api, post, apiPath+"/tasks", "enqueue-task", tasks, "Accept a task", s.enqueueTask, created, orHolder, fails(404, 413))
-	route(s, api, post, apiPath+"/tasks/batch", "enqueue-batch", tasks, "Accept up to 1,000 tasks, all or none", s.enqueueBatch, created, fails(413))
-	route(s, api, post, apiPath+"/tasks/bulk", "bulk-action", tasks, "Retry, cancel or discard many tasks", s.bulk, fails(413), within(bulkTimeout))
-	route(s, api, get, apiPath+"/tasks", "list-tasks", tasks, "List tasks, newest first", s.listTasks)
-	route(s, api, get, apiPath+"/tasks/{id}", "get-task", tasks, "Get one task with its attempts", s.getTask, fails(404))
-	route(s, api, get, apiPath+"/tasks/{id}/logs", "get-task-logs", tasks, "Get the log lines of one attempt", s.getLogs, fails(404))
-	route(s, api, post, apiPath+"/tasks/{id}/retry", "retry-task", tasks, "Run a task again", s.retryTask, fails(404, 409))
-	route(s, api, post, apiPath+"/tasks/{id}/cancel", "cancel-task", tasks, "Stop a task, or keep it from starting", s.cancelTask, fails(404, 409))
-	route(s, api, post, apiPath+"/tasks/{id}/discard", "discard-task", tasks, "Give up on a failed or dead task", s.discardTask, fails(404, 409))
-	route(s, api, post, apiPath+"/tasks/{id}/repeat", "repeat-task", tasks, "Make a new task from a finished one", s.repeatTask, created, orHolder, fails(404, 409, 413))
+	route(s, api, operator, post, apiPath+"/tasks", "enqueue-task", tasks, "Accept a task", s.enqueueTask, created, orHolder, fails(404, 413))
+	route(s, api, operator, post, apiPath+"/tasks/batch", "enqueue-batch", tasks, "Accept up to 1,000 tasks, all or none", s.enqueueBatch, created, fails(413))
+	route(s, api, operator, post, apiPath+"/tasks/bulk", "bulk-action", tasks, "Retry, cancel or discard many tasks", s.bulk, fails(413), within(bulkTimeout))
+	route(s, api, viewer, get, apiPath+"/tasks", "list-tasks", tasks, "List tasks, newest first", s.listTasks)
+	route(s, api, viewer, get, apiPath+"/tasks/{id}", "get-task", tasks, "Get one task with its attempts", s.getTask, fails(404))
+	route(s, api, viewer, get, apiPath+"/tasks/{id}/logs", "get-task-logs", tasks, "Get the log lines of one attempt", s.getLogs, fails(404))
+	route(s, api, operator, post, apiPath+"/tasks/{id}/retry", "retry-task", tasks, "Run a task again", s.retryTask, fails(404, 409))
+	route(s, api, operator, post, apiPath+"/tasks/{id}/cancel", "cancel-task", tasks, "Stop a task, or keep it from starting", s.cancelTask, fails(404, 409))
+	route(s, api, admin, post, apiPath+"/tasks/{id}/discard", "discard-task", tasks, "Give up on a failed or dead task", s.discardTask, fails(404, 409))
+	route(s, api, operator, post, apiPath+"/tasks/{id}/repeat", "repeat-task", tasks, "Make a new task from a finished one", s.repeatTask, created, orHolder, fails(404, 409, 413))
 
-	route(s, api, get, apiPath+"/types", "list-types", types, "List the task types", s.listTypes)
-	route(s, api, patch, apiPath+"/types/{name}", "resize-type", types, "Set how many tasks of a type run at one time", s.resizeType, fails(404))
-	route(s, api, post, apiPath+"/types/{name}/pause", "pause-type", types, "Stop a type from starting tasks", s.pauseType, fails(404))
-	route(s, api, post, apiPath+"/types/{name}/resume", "resume-type", types, "Let a paused type start tasks again", s.resumeType, fails(404))
+	route(s, api, viewer, get, apiPath+"/types", "list-types", types, "List the task types", s.listTypes)
+	route(s, api, operator, patch, apiPath+"/types/{name}", "resize-type", types, "Set how many tasks of a type run at one time", s.resizeType, fails(404))
+	route(s, api, operator, post, apiPath+"/types/{name}/pause", "pause-type", types, "Stop a type from starting tasks", s.pauseType, fails(404))
+	route(s, api, operator, post, apiPath+"/types/{name}/resume", "resume-type", types, "Let a paused type start tasks again", s.resumeType, fails(404))
 
-	route(s, api, get, apiPath+"/schedules", "list-schedules", schedules, "List the schedules, by name", s.listSchedules)
-	route(s, api, post, apiPath+"/schedules", "create-schedule", schedules, "Make a schedule", s.createSchedule, created)
-	route(s, api, get, apiPath+"/schedules/preview", "preview-schedule", schedules, "The next run times of a schedule that need not exist", s.previewSchedule)
-	route(s, api, get, apiPath+"/schedules/{name}", "get-schedule", schedules, "Get one schedule with its next and its latest occurrences", s.getSchedule, fails(404))
-	route(s, api, patch, apiPath+"/schedules/{name}", "change-schedule", schedules, "Change or rename a schedule", s.changeSchedule, fails(404, 409))
-	route(s, api, del, apiPath+"/schedules/{name}", "delete-schedule", schedules, "Delete a schedule; its tasks stay", s.deleteSchedule, noContent, fails(404, 409))
-	route(s, api, post, apiPath+"/schedules/{name}/run", "run-schedule", schedules, "Run its task now, outside of the plan", s.runSchedule, created, fails(404, 409))
-	route(s, api, post, apiPath+"/schedules/{name}/pause", "pause-schedule", schedules, "Stop a schedule, for a while or until it is resumed", s.pauseSchedule, fails(404))
-	route(s, api, post, apiPath+"/schedules/{name}/resume", "resume-schedule", schedules, "Let a paused schedule go on with its next time", s.resumeSchedule, fails(404))
+	route(s, api, viewer, get, apiPath+"/schedules", "list-schedules", schedules, "List the schedules, by name", s.listSchedules)
+	route(s, api, operator, post, apiPath+"/schedules", "create-schedule", schedules, "Make a schedule", s.createSchedule, created)
+	route(s, api, viewer, get, apiPath+"/schedules/preview", "preview-schedule", schedules, "The next run times of a schedule that need not exist", s.previewSchedule)
+	route(s, api, viewer, get, apiPath+"/schedules/{name}", "get-schedule", schedules, "Get one schedule with its next and its latest occurrences", s.getSchedule, fails(404))
+	route(s, api, operator, patch, apiPath+"/schedules/{name}", "change-schedule", schedules, "Change or rename a schedule", s.changeSchedule, fails(404, 409))
+	route(s, api, operator, del, apiPath+"/schedules/{name}", "delete-schedule", schedules, "Delete a schedule; its tasks stay", s.deleteSchedule, noContent, fails(404, 409))
+	route(s, api, operator, post, apiPath+"/schedules/{name}/run", "run-schedule", schedules, "Run its task now, outside of the plan", s.runSchedule, created, fails(404, 409))
+	route(s, api, operator, post, apiPath+"/schedules/{name}/pause", "pause-schedule", schedules, "Stop a schedule, for a while or until it is resumed", s.pauseSchedule, fails(404))
+	route(s, api, operator, post, apiPath+"/schedules/{name}/resume", "resume-schedule", schedules, "Let a paused schedule go on with its next time", s.resumeSchedule, fails(404))
 
-	route(s, api, get, apiPath+"/stats", "get-stats", watch, "Counts, rates and times", s.getStats)
-	route(s, api, get, apiPath+"/actors", "list-actors", watch, "The live actor tree", s.listActors)
-	route(s, api, get, "/healthz", "get-health", watch, "How reax is: 200, or 503 when it is down or draining", s.getHealth, alsoHealth)
-	route(s, api, get, "/readyz", "get-ready", watch, "200 when tasks are accepted, else 503", s.getReady, alsoHealth)
+	route(s, api, viewer, get, apiPath+"/stats", "get-stats", watch, "Counts, rates and times", s.getStats)
+	route(s, api, viewer, get, apiPath+"/actors", "list-actors", watch, "The live actor tree", s.listActors)
+	route(s, api, anyone, get, "/healthz", "get-health", watch, "How reax is: 200, or 503 when it is down or draining", s.getHealth, alsoHealth)
+	route(s, api, anyone, get, "/readyz", "get-ready", watch, "200 when tasks are accepted, else 503", s.getReady, alsoHealth)
 
 	group := s.echo.Group(s.base)
+	s.allow(viewer, get, apiPath+"/openapi.json")
 	group.GET(apiPath+"/openapi.json", func(c echo.Context) error { return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, s.openapi) })
 	s.pageRoutes()
 }
@@ -90,10 +93,12 @@ func fails(statuses ...int) option { return func(o *operation) { o.fails = statu
 // within sets a time limit other than writeTimeout.
 func within(d time.Duration) option { return func(o *operation) { o.timeout = d } }
 
-// route registers one operation: its document, its body check, its time limit, and its errors as problems.
-func route[I, O any](s *Server, api huma.API, method, path, id, tag, summary string,
+// route registers one operation for the least role that may use it: its document, its body check, its time limit, and its
+// errors as problems.
+func route[I, O any](s *Server, api huma.API, least models.Role, method, path, id, tag, summary string,
 	handler func(context.Context, *I) (*O, error), options ...option,
 ) {
+	s.allow(least, method, routePath(path))
 	op := operation{timeout: writeTimeout, Operation: huma.Operation{
 		Method: method, Path: path, OperationID: id, Summary: summary, Tags: []string{tag},
 		// checkBody has read and checked the body when huma gets it. A read deadline left on the connection would end

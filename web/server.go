@@ -99,7 +99,8 @@ type Server struct {
 	hosts   map[string]bool
 	echo    *echo.Echo
 	openapi []byte
-	bodies  map[string]*bodyCheck // by operation id; an operation without an entry takes no body
+	bodies  map[string]*bodyCheck  // by operation id; an operation without an entry takes no body
+	roles   map[string]models.Role // the least role by method and route; fixed once New has returned
 	streams streams
 	sent    sentForms
 
@@ -117,7 +118,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{
 		runtime: cfg.Runtime, ledger: cfg.Ledger, logger: cfg.Logger, version: cfg.Version, base: base,
-		hosts: allowedHosts(cfg.AllowedHosts), bodies: map[string]*bodyCheck{},
+		hosts: allowedHosts(cfg.AllowedHosts), bodies: map[string]*bodyCheck{}, roles: map[string]models.Role{},
 		streams: streams{ending: make(chan struct{})},
 	}
 	if s.logger == nil {
