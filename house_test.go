@@ -25,20 +25,21 @@ const module = "reax"
 // rooms is the direction of every import of our own: what a package may import. A package that is missing here is a
 // room nobody planned: add it with its arrows, and to docs/architecture.md.
 var rooms = map[string][]string{
-	".":           {},
-	"cmd/reax":    {"cmd/cli"},
-	"cmd/cli":     {"web", "actors", "tasks", "tasks/demo", "models", "timetable"},
-	"web":         {"views", "static", "actors", "tasks", "models", "timetable"},
-	"timetable":   {},
-	"views":       {"static", "tasks", "models"},
-	"actors":      {"actors/kit", "tasks", "models", "timetable"},
-	"actors/kit":  {},
-	"tasks":       {},
-	"tasks/demo":  {"tasks"},
-	"models":      {},
-	"static":      {},
-	"examples/**": {"cmd/cli", "tasks"},
-	"e2e/**":      {"cmd/cli", "tasks", "models"},
+	".":            {},
+	"cmd/reax":     {"cmd/cli"},
+	"cmd/cli":      {"web", "actors", "tasks", "tasks/demo", "tasks/notify", "models", "timetable"},
+	"web":          {"views", "static", "actors", "tasks", "models", "timetable"},
+	"timetable":    {},
+	"views":        {"static", "tasks", "models"},
+	"actors":       {"actors/kit", "tasks", "models", "timetable"},
+	"actors/kit":   {},
+	"tasks":        {},
+	"tasks/demo":   {"tasks"},
+	"tasks/notify": {"tasks"},
+	"models":       {},
+	"static":       {},
+	"examples/**":  {"cmd/cli", "tasks"},
+	"e2e/**":       {"cmd/cli", "tasks", "models"},
 }
 
 // owners are the libraries that shape a room: only these packages may import them, so that one of them can be replaced
@@ -53,6 +54,12 @@ var owners = map[string][]string{
 	"github.com/pressly/goose":          {"models"},
 	"github.com/netresearch/go-cron":    {"timetable"},
 	"gorm.io":                           {"models"},
+	"golang.org/x/crypto":               {"actors"},
+	"golang.org/x/term":                 {"cmd/cli"},
+	"github.com/prometheus":             {"web"},
+	"github.com/yuin/goldmark":          {"views"},
+	"github.com/wneessen/go-mail":       {"tasks/notify"},
+	"go.opentelemetry.io":               {"cmd/cli"},
 }
 
 // sleepers are the files outside a synctest bubble that may call time.Sleep, and why.

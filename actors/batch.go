@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"time"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"reax/actors/kit"
@@ -33,6 +35,7 @@ type batch struct {
 	earliest models.Instant
 	fired    []*models.Fired
 	saved    []*models.SchedulesSaved
+	changed  []stepChange
 	records  int      // how many of the answers are about records
 	topics   []string // what those have changed
 }
@@ -51,9 +54,7 @@ func newBatch(c *core, ops []op, lent map[string]int) *batch {
 		case *EnqueueTasks:
 			b.inserts = append(b.inserts, m.Tasks...)
 		case *FinishRuns:
-			for i := range m.Completions {
-				b.done = append(b.done, &m.Completions[i])
-			}
+			b.done = append(b.done, m.Completions...)
 		case *ReturnLost:
 			b.lost = append(b.lost, m.Runs...)
 		case *ReportStuck:
@@ -80,6 +81,7 @@ func (b *batch) commit() (err error) {
 			err = kit.AsPanic(r)
 		}
 	}()
+	defer b.meter.committed(time.Now(), len(b.ops))
 	return b.writer.Write(b.write)
 }
 
@@ -100,9 +102,11 @@ func (b *batch) write(tx *models.Tx) (err error) {
 		}
 	}
 	if len(b.lost) > 0 {
-		if b.ready, err = tx.Lost(b.lost); err != nil {
+		lost, err := tx.Lost(b.lost)
+		if err != nil {
 			return err
 		}
+		b.ended = append(b.ended, lost...)
 	}
 	if len(b.stuck) > 0 {
 		if err = tx.MarkStuck(b.stuck); err != nil {
@@ -160,6 +164,7 @@ func (b *batch) writeOne(tx *models.Tx, o op) error {
 		}
 		b.ready = append(b.ready, changed.Ready...)
 		b.orders = append(b.orders, changed.Stop...)
+		b.changed = append(b.changed, stepChange{m, changed})
 		b.answers = append(b.answers, answer{o.sender, changed})
 	case *ChangeType:
 		setting, err := tx.SetType(m.Change, m.By)
@@ -170,6 +175,8 @@ func (b *batch) writeOne(tx *models.Tx, o op) error {
 		b.answers = append(b.answers, answer{o.sender, &setting})
 	case *WriteRecord:
 		return b.writeRecord(tx, o, m)
+	case *StepBulk:
+		return b.stepBulk(tx, o, m)
 	case *PurgeTasks:
 		n, err := tx.Purge(m.IDs)
 		if err == nil && m.Minutes != 0 {
@@ -242,6 +249,8 @@ func (b *batch) tell(c actor.Context) {
 		}
 	}
 	b.publish()
+	b.meter.told(b)
+	b.stepLog.take(b)
 }
 
 func (b *batch) waits(until models.Instant) {

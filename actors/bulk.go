@@ -3,237 +3,224 @@ package actors
 import (
 	"cmp"
 	"context"
-	"log/slog"
-	"sync/atomic"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-	"github.com/google/uuid"
-
 	"reax/models"
+	"reax/tasks"
 )
 
 const (
-	bulkKept     = 100       // plans and reports that are remembered
-	bulkSpread   = time.Hour // the longest time over which an action is spread
-	bulkRetry    = time.Second
-	bulkMinSteps = 5 * time.Second // between two steps of a spread action
+	bulkSpread      = time.Hour // the longest time over which an action is spread
+	bulkPatchDepth  = 100
+	maxBulkPatch    = 64 << 10
+	bulkKept        = 90 * 24 * time.Hour // after its end
+	bulkPlanKept    = 24 * time.Hour      // when nobody starts it
+	bulkReadTimeout = 5 * time.Second
 )
 
-// States of a BulkRun.
-const (
-	BulkPlanned  = "planned"
-	BulkRunning  = "running"
-	BulkFinished = "finished"
-)
-
-// bulkSample is how many tasks of its set a plan names.
-const bulkSample = 10
-
-// BulkRun is a bulk action in the background: its set is frozen when it is planned, so what a person confirms is what
-// was counted. It is kept in memory; after a restart the same action may be asked for again, and does nothing twice.
-type BulkRun struct {
-	ID         string
-	Action     Action
-	State      string
-	Report     BulkReport
-	By         string
-	Reason     string
-	PlannedAt  time.Time
-	StartedAt  time.Time
-	FinishedAt time.Time
-	Spread     time.Duration
-	Sample     []int64 // the first ten of its set
-
-	change Change
+// PlanBulk freezes the set of a bulk action and counts it, so that what a person confirms is what was counted; StartBulk
+// does it. The plan is kept for a day. It fails as Bulk does, but a discard needs its reason only when it starts.
+func (r *Runtime) PlanBulk(ctx context.Context, req BulkRequest) (models.BulkRun, error) {
+	plan, ids, err := r.bulkPlan(ctx, req, false)
+	if err != nil {
+		return models.BulkRun{}, err
+	}
+	return record(ctx, r, nil, func(tx *models.Tx) (models.BulkRun, error) { return tx.PlanBulk(plan, ids) })
 }
 
-// bulkRun is a BulkRun and what is left of it. The bulk actor alone changes it; others read the latest copy.
-type bulkRun struct {
-	ids []int64
-	now atomic.Pointer[BulkRun]
+// StartBulk begins a planned action, evenly spread over a time of at most an hour; zero does it at once. It goes on until
+// it is done, also when the process is started anew meanwhile. The record names c, with the reason of the plan when it has
+// none. Starting it twice starts it once. It fails with models.ErrNotFound when there is no such action, and with
+// *tasks.InvalidError when a reason is missing.
+func (r *Runtime) StartBulk(ctx context.Context, id int64, spread time.Duration, c Change) (models.BulkRun, error) {
+	plan, err := r.store.BulkRun(ctx, id)
+	if err != nil || plan.State != models.BulkPlanned {
+		return plan, err
+	}
+	c.Reason = cmp.Or(c.Reason, plan.Reason)
+	if err := c.check(plan.Action == models.ActionDiscard); err != nil {
+		return plan, err
+	}
+	spread = min(max(spread, 0), bulkSpread)
+	run, err := record(ctx, r, []string{"bulk"}, func(tx *models.Tx) (models.BulkRun, error) { return tx.StartBulk(id, spread, c.actor()) })
+	if err == nil {
+		r.tellBulk(&bulkChanged{Run: run})
+	}
+	return run, err
 }
 
-// PlanBulk freezes the set of a bulk action and counts it; StartBulk does it. It fails as Bulk does, but a discard needs
-// its reason only when it starts.
-func (r *Runtime) PlanBulk(ctx context.Context, req BulkRequest) (BulkRun, error) {
-	if err := req.Change.check(false); err != nil {
-		return BulkRun{}, err
+// StopBulk ends an action that runs, or is planned: what it has done until now stands, and nothing more happens. One that
+// has ended is given as it is. It fails with models.ErrNotFound when there is no such action.
+func (r *Runtime) StopBulk(ctx context.Context, id int64, c Change) (models.BulkRun, error) {
+	if err := c.check(false); err != nil {
+		return models.BulkRun{}, err
+	}
+	run, err := record(ctx, r, []string{"bulk"}, func(tx *models.Tx) (models.BulkRun, error) { return tx.StopBulk(id, c.actor()) })
+	if err == nil {
+		r.tellBulk(&bulkChanged{Run: run})
+	}
+	return run, err
+}
+
+// tellBulk tells the bulk actor. When it is not there it finds in the ledger what it has to do once it starts.
+func (r *Runtime) tellBulk(msg any) {
+	if pid := r.bulk.Load(); pid != nil {
+		r.sys.Root.Send(pid, msg)
+	}
+}
+
+// Bulk applies an action to many tasks and waits until that is done. The set is frozen first. When ctx ends before, the
+// action goes on all the same; the report says what was done until then, and the error is ErrUnavailable. It fails with
+// *tasks.InvalidError, *TooLargeError, ErrUnavailable or ErrStopped.
+func (r *Runtime) Bulk(ctx context.Context, req BulkRequest) (BulkReport, error) {
+	plan, ids, err := r.bulkPlan(ctx, req, true)
+	if err != nil || len(ids) == 0 {
+		return BulkReport{}, err
+	}
+	run, err := record(ctx, r, nil, func(tx *models.Tx) (models.BulkRun, error) {
+		planned, err := tx.PlanBulk(plan, ids)
+		if err != nil {
+			return planned, err
+		}
+		return tx.StartBulk(planned.ID, 0, req.Change.actor())
+	})
+	if err != nil {
+		return BulkReport{}, err
+	}
+	ended := make(chan struct{})
+	r.bulkEnds.Put(run.ID, ended)
+	defer r.bulkEnds.Remove(run.ID)
+	r.tellBulk(&bulkChanged{Run: run})
+	// A bulk actor that has just started may have found the action, and ended it, before the channel was there.
+	if now, err := r.store.BulkRun(ctx, run.ID); err != nil || now.State == models.BulkRunning {
+		select {
+		case <-ended:
+		case <-r.life.stopped:
+		case <-ctx.Done():
+		}
+	}
+	report, err := r.bulkReport(context.WithoutCancel(ctx), run.ID)
+	if err == nil && report.Done+report.SkippedTotal < report.Matched && ctx.Err() != nil {
+		err = fmt.Errorf("%w: the bulk action %d goes on in the background", ErrUnavailable, run.ID)
+	}
+	return report, err
+}
+
+// bulkReport is what a bulk action has done until now.
+func (r *Runtime) bulkReport(ctx context.Context, id int64) (BulkReport, error) {
+	ctx, cancel := context.WithTimeout(ctx, bulkReadTimeout)
+	defer cancel()
+	run, err := r.store.BulkRun(ctx, id)
+	if err != nil {
+		return BulkReport{}, err
+	}
+	report := BulkReport{ID: id, Matched: run.Matched, Done: run.Done, SkippedTotal: run.Skipped}
+	skips, err := r.store.BulkSkips(ctx, id, MaxBulkSkips)
+	for _, s := range skips {
+		report.Skipped = append(report.Skipped, Skip{ID: s.TaskID, Code: s.Code, Reason: s.Reason})
+	}
+	return report, err
+}
+
+// bulkPlan checks a request and lists the tasks that it is about.
+func (r *Runtime) bulkPlan(ctx context.Context, req BulkRequest, starts bool) (models.BulkRun, []int64, error) {
+	plan := models.BulkRun{Action: string(req.Action), Actor: req.Change.By, Reason: req.Change.Reason}
+	if err := req.Change.check(starts && req.Action == ActionDiscard); err != nil {
+		return plan, nil, err
+	}
+	if req.Action == ActionReplace {
+		if req.Filter == nil || len(req.Filter.Types) != 1 {
+			return plan, nil, tasks.Invalid("/filter", "other", "must name exactly one type: that is what the parameters are checked against")
+		}
+		plan.Type, plan.Patch = req.Filter.Types[0], string(req.Patch)
+		if err := checkPatch(req.Patch); err != nil {
+			return plan, nil, err
+		}
+		if _, ok := r.registry.Lookup(plan.Type); !ok {
+			return plan, nil, fmt.Errorf("%w: %q", ErrUnknownType, models.CutText(plan.Type, 200))
+		}
 	}
 	ids, err := r.freeze(ctx, req)
-	if err != nil {
-		return BulkRun{}, err
-	}
-	run := &bulkRun{ids: ids}
-	plan := BulkRun{ID: uuid.NewString(), Action: req.Action, State: BulkPlanned, Report: BulkReport{Matched: len(ids)},
-		By: req.Change.By, Reason: req.Change.Reason, PlannedAt: time.Now(), Sample: ids[:min(len(ids), bulkSample)]}
-	run.now.Store(&plan)
-	r.forgetBulk()
-	r.bulks.Put(plan.ID, run)
-	return plan, nil
+	return plan, ids, err
 }
 
-// forgetBulk makes room for one more: the oldest that does not run goes.
-func (r *Runtime) forgetBulk() {
-	if r.bulks.Len() < bulkKept {
-		return
+// checkPatch refuses what is no merge patch of parameters.
+func checkPatch(patch json.RawMessage) error {
+	if len(patch) > maxBulkPatch {
+		return &TooLargeError{What: "bytes of a patch", Limit: maxBulkPatch}
 	}
-	var oldest *BulkRun
-	for _, b := range r.bulks.Values(func(b *bulkRun) bool { return b.now.Load().State != BulkRunning }) {
-		if s := b.now.Load(); oldest == nil || s.PlannedAt.Before(oldest.PlannedAt) {
-			oldest = s
+	if err := tasks.CheckJSON(patch, bulkPatchDepth); err != nil {
+		if bad := (*tasks.InvalidError)(nil); errors.As(err, &bad) {
+			for i := range bad.Fields {
+				bad.Fields[i].Location = "/patch" + bad.Fields[i].Location
+			}
+		}
+		return err
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(patch, &members) != nil || members == nil {
+		return tasks.Invalid("/patch", "object")
+	}
+	if len(members) == 0 {
+		return tasks.Invalid("/patch", "empty")
+	}
+	return nil
+}
+
+// freeze lists the tasks that a bulk action is about, each once.
+func (r *Runtime) freeze(ctx context.Context, req BulkRequest) ([]int64, error) {
+	switch req.Action {
+	case ActionRetry, ActionCancel, ActionDiscard, ActionReplace:
+	default:
+		return nil, tasks.Invalid("/action", "one_of", "retry, cancel, discard")
+	}
+	ids := req.IDs
+	if req.Filter != nil {
+		var err error
+		if ids, err = r.store.TaskIDs(ctx, *req.Filter, MaxBulkTasks+1); err != nil {
+			return nil, err
 		}
 	}
-	if oldest != nil {
-		r.bulks.Remove(oldest.ID)
+	if len(ids) > MaxBulkTasks {
+		return nil, &TooLargeError{What: "tasks in one bulk action", Limit: MaxBulkTasks}
 	}
-}
-
-// StartBulk begins a planned action, evenly spread over a time of at most an hour; zero does it at once. The record
-// names c, with the reason of the plan when it has none. Starting it twice starts it once. It fails with
-// models.ErrNotFound when the plan is not remembered any more, and with *tasks.InvalidError when a reason is missing.
-func (r *Runtime) StartBulk(id string, spread time.Duration, c Change) (BulkRun, error) {
-	run, ok := r.bulks.Get(id)
-	if !ok {
-		return BulkRun{}, models.ErrNotFound
-	}
-	before := run.now.Load()
-	if before.State != BulkPlanned {
-		return *before, nil
-	}
-	c.Reason = cmp.Or(c.Reason, before.Reason)
-	if err := c.check(before.Action == ActionDiscard); err != nil {
-		return BulkRun{}, err
-	}
-	started := *before
-	started.By, started.Reason, started.change = c.By, c.Reason, c
-	started.State, started.StartedAt, started.Spread = BulkRunning, time.Now(), min(max(spread, 0), bulkSpread)
-	if !run.now.CompareAndSwap(before, &started) {
-		return *run.now.Load(), nil
-	}
-	if pid := r.bulk.Load(); pid != nil { // otherwise it finds the action when it starts
-		r.sys.Root.Send(pid, &bulkStepDue{ID: id})
-	}
-	return started, nil
-}
-
-// BulkRun tells how far a bulk action is; false when it is not remembered.
-func (r *Runtime) BulkRun(id string) (BulkRun, bool) {
-	run, ok := r.bulks.Get(id)
-	if !ok {
-		return BulkRun{}, false
-	}
-	return *run.now.Load(), true
-}
-
-// bulk works through bulk actions, one step of one action at a time.
-type bulk struct {
-	*core
-	current string   // whose step the journal has; empty when it has none
-	next    []string // whose step is due
-	timers  map[string]*time.Timer
-}
-
-type bulkStepDue struct{ ID string }
-
-// IgnoreDeadLetterLogging marks a message whose loss means only that the actor is gone.
-func (*bulkStepDue) IgnoreDeadLetterLogging() {}
-
-func newBulk(c *core) actor.Producer {
-	return func() actor.Actor { return &bulk{core: c, timers: map[string]*time.Timer{}} }
-}
-
-func (b *bulk) Receive(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *actor.Started:
-		for _, run := range b.bulks.Values(func(r *bulkRun) bool { return r.now.Load().State == BulkRunning }) {
-			b.next = append(b.next, run.now.Load().ID)
-		}
-		b.step(c)
-	case *bulkStepDue:
-		b.next = append(b.next, m.ID)
-		b.step(c)
-	case *models.Changed:
-		b.add(c, m)
-	case error:
-		b.logger.Warn("a step of a bulk action could not be written", slog.Any("error", m))
-		b.later(c, b.current, bulkRetry)
-		b.current = ""
-		b.step(c)
-	case *actor.Stopping, *actor.Restarting:
-		for _, t := range b.timers {
-			t.Stop()
+	seen := make(map[int64]bool, len(ids))
+	unique := make([]int64, 0, len(ids))
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			unique = append(unique, id)
 		}
 	}
+	return unique, nil
 }
 
-// step hands the next due part of an action to the journal.
-func (b *bulk) step(c actor.Context) {
-	for b.current == "" && len(b.next) > 0 {
-		id := b.next[0]
-		b.next = b.next[1:]
-		run, ok := b.bulks.Get(id)
-		if !ok || run.now.Load().State != BulkRunning {
-			continue
-		}
-		left := run.left()
-		if len(left) == 0 {
-			b.finish(run)
-			continue
-		}
-		s := run.now.Load()
-		b.current = id
-		c.Request(b.journal, &ChangeTasks{Ctx: context.Background(), Action: s.Action, IDs: left[:min(len(left), s.stepSize())],
-			By: s.change.actor()})
+// MarkGroup stores what people know of a group of errors, in place of what they did before: a name, a note with a link,
+// and whether the group is muted, for good or until a time. It fails with models.ErrNotFound when there never was such an
+// error, and with *tasks.InvalidError.
+func (r *Runtime) MarkGroup(ctx context.Context, m models.GroupMark, c Change) (models.GroupMark, error) {
+	if err := c.check(false); err != nil {
+		return m, err
 	}
-}
-
-// left is what has not been done or skipped yet.
-func (r *bulkRun) left() []int64 {
-	report := r.now.Load().Report
-	return r.ids[min(report.Done+report.SkippedTotal, len(r.ids)):]
-}
-
-// stepSize is how many tasks one step takes so that steps of at least bulkMinSteps fill the spread.
-func (s *BulkRun) stepSize() int {
-	if s.Spread <= 0 {
-		return bulkStep
-	}
-	steps := max(int(s.Spread/bulkMinSteps), 1)
-	return min(max((s.Report.Matched+steps-1)/steps, 1), bulkStep)
-}
-
-func (b *bulk) add(c actor.Context, changed *models.Changed) {
-	id := b.current
-	b.current = ""
-	if run, ok := b.bulks.Get(id); ok {
-		s := *run.now.Load()
-		s.Report.add(changed)
-		run.now.Store(&s)
-		b.hub.Publish("bulk")
-		pause := time.Duration(0)
-		if s.Spread > 0 && s.Report.Matched > 0 {
-			share := float64(s.Report.Done+s.Report.SkippedTotal) / float64(s.Report.Matched)
-			pause = time.Until(s.StartedAt.Add(time.Duration(share * float64(s.Spread))))
-		}
-		if len(run.left()) == 0 {
-			b.finish(run)
-		} else {
-			b.later(c, id, max(pause, 0))
+	for _, f := range []struct {
+		field, text string
+		most        int
+	}{{"/name", m.Name, MaxGroupNameBytes}, {"/note", m.Note, MaxReasonBytes}, {"/link", m.Link, MaxReasonBytes}} {
+		switch {
+		case len(f.text) > f.most:
+			return m, tasks.Invalid(f.field, "bytes", f.most)
+		case !isPlainText(f.text):
+			return m, tasks.Invalid(f.field, "control")
 		}
 	}
-	b.step(c)
-}
-
-func (b *bulk) later(c actor.Context, id string, pause time.Duration) {
-	self, root := c.Self(), c.ActorSystem().Root
-	b.timers[id] = time.AfterFunc(pause, func() { root.Send(self, &bulkStepDue{ID: id}) })
-}
-
-func (b *bulk) finish(run *bulkRun) {
-	s := *run.now.Load()
-	s.State, s.FinishedAt = BulkFinished, time.Now()
-	run.now.Store(&s)
-	delete(b.timers, s.ID)
-	b.hub.Publish("bulk", "tasks")
+	if m.Link != "" && !isWebAddress(m.Link) {
+		return m, tasks.Invalid("/link", "format.uri")
+	}
+	if m.Muted && m.MutedUntil != 0 && m.MutedUntil <= models.At(time.Now()) {
+		return m, tasks.Invalid("/muted_until", "other", "must be in the future")
+	}
+	return record(ctx, r, []string{"tasks", "stats"}, func(tx *models.Tx) (models.GroupMark, error) { return tx.MarkGroup(m, c.actor()) })
 }

@@ -27,7 +27,7 @@ func TestABulkActionTakesWhatItsFilterShowedAndSaysWhatItLeft(t *testing.T) {
 		require.NoError(t, f.Pause(t.Context(), "a", Change{By: "ann"})) // what comes after it is not what this is about
 		report, err := f.Bulk(t.Context(), BulkRequest{Action: ActionRetry, Filter: &models.Filter{States: []models.State{models.StateDead}, Types: []string{"a"}}, Change: Change{By: "ann"}})
 		require.NoError(t, err)
-		require.Equal(t, BulkReport{Matched: n, Done: n}, report)
+		require.Equal(t, BulkReport{ID: report.ID, Matched: n, Done: n}, report)
 		require.Equal(t, map[models.State]int{models.StatePending: n}, f.states("a"))
 		require.Equal(t, map[models.State]int{models.StateDead: 100}, f.states("b"), "not more than the filter shows")
 		f.checkCounts()
@@ -67,7 +67,7 @@ func TestABulkActionOnIDs(t *testing.T) {
 		require.Equal(t, 4, report.Matched, "each id once")
 		require.Equal(t, 2, report.Done)
 		require.Equal(t, 2, report.SkippedTotal)
-		require.ElementsMatch(t, []Skip{{999, SkipMissing, "there is no such task"}, {failed, "failed", "it is failed"}}, report.Skipped)
+		require.ElementsMatch(t, []Skip{{999, models.SkipMissing, "there is no such task"}, {failed, "failed", "it is failed"}}, report.Skipped)
 		pass(time.Second)
 		require.Equal(t, models.StateCancelled, f.task(running).State)
 		require.Equal(t, models.StateCancelled, f.task(pending).State)

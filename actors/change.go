@@ -3,15 +3,12 @@ package actors
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"strconv"
 
 	"reax/models"
 	"reax/tasks"
 )
-
-// bulkStep is how many tasks of a bulk action share a transaction.
-const bulkStep = 500
 
 func (c Change) actor() models.Actor {
 	return models.Actor{Name: c.By, Reason: c.Reason, Address: c.Address, RequestID: c.RequestID}
@@ -21,17 +18,13 @@ func (c Change) actor() models.Actor {
 func (c Change) check(needsReason bool) error {
 	switch {
 	case needsReason && c.Reason == "":
-		return invalid("/reason", "is required")
+		return tasks.Invalid("/reason", "required")
 	case len(c.Reason) > MaxReasonBytes:
-		return invalid("/reason", fmt.Sprintf("is longer than %d bytes", MaxReasonBytes))
+		return tasks.Invalid("/reason", "bytes", MaxReasonBytes)
 	case !isPlainText(c.Reason):
-		return invalid("/reason", "must be valid UTF-8 without control characters")
+		return tasks.Invalid("/reason", "control")
 	}
 	return nil
-}
-
-func invalid(field, message string) error {
-	return &tasks.InvalidError{Fields: []tasks.FieldError{{Location: field, Message: message}}}
 }
 
 // Retry runs a task again: one that waits for its retry at once, one that had ended with a fresh count of retries. It
@@ -81,90 +74,24 @@ func (r *Runtime) Repeat(ctx context.Context, id int64, params json.RawMessage, 
 	if params == nil {
 		params = json.RawMessage(old.Params)
 	}
-	req := EnqueueRequest{Type: old.Type, Params: params, Priority: old.Priority, MaxRetries: &old.MaxRetries, By: c.By, repeatedFrom: id}
-	timeout := old.Timeout()
-	req.Timeout = &timeout
-	if old.Tags != "" {
-		if err := json.Unmarshal([]byte(old.Tags), &req.Tags); err != nil {
-			return Enqueued{}, fmt.Errorf("reading the tags of task %d: %w", id, err)
-		}
-	}
-	return r.Enqueue(ctx, req)
-}
-
-// Bulk applies an action to many tasks: the set is frozen first, then worked through in steps. When it fails half-way
-// the report says what was done until then, and the same call may be made again.
-func (r *Runtime) Bulk(ctx context.Context, req BulkRequest) (BulkReport, error) {
-	if err := req.Change.check(req.Action == ActionDiscard); err != nil {
-		return BulkReport{}, err
-	}
-	ids, err := r.freeze(ctx, req)
+	req, err := repeatOf(&old, params, c.By)
 	if err != nil {
-		return BulkReport{}, err
+		return Enqueued{}, fmt.Errorf("reading the tags of task %d: %w", id, err)
 	}
-	report := BulkReport{Matched: len(ids)}
-	for len(ids) > 0 {
-		n := min(len(ids), bulkStep)
-		changed, err := ask[*models.Changed](ctx, r, &ChangeTasks{Ctx: ctx, Action: req.Action, IDs: ids[:n], By: req.Change.actor()})
-		if err != nil {
-			return report, err
-		}
-		report.add(changed)
-		ids = ids[n:]
+	made, err := r.Enqueue(ctx, req)
+	if err == nil && !made.Duplicate {
+		r.auditRepeat(id, made.Task.ID, c)
 	}
-	return report, nil
+	return made, err
 }
 
-// freeze lists the tasks that a bulk action is about.
-func (r *Runtime) freeze(ctx context.Context, req BulkRequest) ([]int64, error) {
-	if req.Action != ActionRetry && req.Action != ActionCancel && req.Action != ActionDiscard {
-		return nil, invalid("/action", "must be retry, cancel or discard")
-	}
-	ids := req.IDs
-	if req.Filter != nil {
-		var err error
-		if ids, err = r.store.TaskIDs(ctx, *req.Filter, MaxBulkTasks+1); err != nil {
-			return nil, err
-		}
-	}
-	if len(ids) > MaxBulkTasks {
-		return nil, &TooLargeError{What: "tasks in one bulk action", Limit: MaxBulkTasks}
-	}
-	seen := make(map[int64]bool, len(ids))
-	unique := make([]int64, 0, len(ids))
-	for _, id := range ids {
-		if !seen[id] {
-			seen[id] = true
-			unique = append(unique, id)
-		}
-	}
-	return unique, nil
-}
-
-func (b *BulkReport) add(c *models.Changed) {
-	b.Done += len(c.Tasks)
-	b.SkippedTotal += len(c.Refused)
-	for _, s := range c.Refused {
-		if len(b.Skipped) < MaxBulkSkips {
-			b.Skipped = append(b.Skipped, skipOf(s.ID, s.Err))
-		}
-	}
-}
-
-// skipOf says why a task was left alone.
-func skipOf(id int64, err error) Skip {
-	var wrong *models.StateError
-	var held *models.KeyHeldError
-	switch {
-	case errors.As(err, &wrong):
-		return Skip{ID: id, Code: string(wrong.State), Reason: fmt.Sprintf("it is %s", wrong.State)}
-	case errors.As(err, &held):
-		return Skip{ID: id, Code: SkipKeyHeld, Reason: held.Error()}
-	case errors.Is(err, models.ErrNotFound):
-		return Skip{ID: id, Code: SkipMissing, Reason: "there is no such task"}
-	default:
-		return Skip{ID: id, Code: SkipOther, Reason: "it could not be changed"}
-	}
+// auditRepeat notes who had a task made from another one, and why. It comes second: the task is accepted by then, and knows
+// by whom it was enqueued and from which one, so that its caller must not be told that it failed.
+func (r *Runtime) auditRepeat(id, made int64, c Change) {
+	entry := models.Audit{Action: "repeat", Target: "task", TargetID: strconv.FormatInt(id, 10), After: fmt.Sprintf(`{"task":"%d"}`, made)}
+	r.sys.Root.Send(r.journal, &WriteRecord{Ctx: context.Background(), Do: func(tx *models.Tx) (any, error) {
+		return nil, tx.Audited(c.actor(), entry)
+	}})
 }
 
 // Pause stops a type from starting tasks; what runs goes on. It outlives restarts. It fails with ErrUnknownType or
@@ -184,7 +111,7 @@ func (r *Runtime) Resume(ctx context.Context, typ string, c Change) error {
 // Pause does, and with *tasks.InvalidError.
 func (r *Runtime) Resize(ctx context.Context, typ string, n int, c Change) error {
 	if n < 1 || n > tasks.MaxConcurrency {
-		return invalid("/concurrency", fmt.Sprintf("must be between 1 and %d", tasks.MaxConcurrency))
+		return tasks.Invalid("/concurrency", "between", 1, tasks.MaxConcurrency)
 	}
 	return r.changeType(ctx, models.TypeChange{Type: typ, Concurrency: &n}, c)
 }

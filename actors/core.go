@@ -36,11 +36,14 @@ type core struct {
 	reports  *kit.Table[string, *PoolReported] // by task type: the last word of each pool
 	counts   *kit.Table[countKey, int64]       // as the ledger's counts; written by the journal
 	settings *kit.Table[string, models.TypeSetting]
-	bulks    *kit.Table[string, *bulkRun]       // by id
+	bulkEnds *kit.Table[int64, chan struct{}]   // by bulk action: closed when it has ended
 	bulk     atomic.Pointer[actor.PID]          // set when housekeeping has spawned it
+	alerts   atomic.Pointer[actor.PID]          // set when housekeeping has spawned it
 	faulty   *kit.Table[int64, models.Schedule] // schedules with an Error, by id
 
 	figures figures
+	meter   *meter
+	stepLog *stepLog
 }
 
 type countKey struct {
@@ -57,6 +60,11 @@ type figures struct {
 	finished5m  atomic.Int64
 	gauges      atomic.Pointer[[]Gauge]
 	crashes     crashLog
+
+	// By statistics, which may look at the disk; health may not.
+	databaseBytes, walBytes atomic.Int64
+	diskFree, diskTotal     atomic.Int64 // bytes; 0 and 0 when that is not known
+	overdue                 atomic.Pointer[[]overdueSchedule]
 }
 
 // trouble is why the ledger cannot be written now.

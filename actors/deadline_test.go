@@ -112,11 +112,11 @@ func TestALateOutcomeNeverOverwritesALaterRun(t *testing.T) {
 		task := f.enqueue("work")
 		pass(time.Second)
 		require.Equal(t, 2, f.task(task.ID).Attempt)
-		for _, late := range []models.Completion{
+		for _, late := range []*models.Completion{
 			{ID: task.ID, Type: "work", Attempt: 1, State: models.StateSuccess, Outcome: models.OutcomeSuccess, Result: "1"},
 			{ID: task.ID, Type: "work", Attempt: 1, State: models.StateDead, Outcome: models.OutcomeDead, Error: "late"},
 		} {
-			f.sys.Root.Send(f.journal, &FinishRuns{Completions: []models.Completion{late}})
+			f.sys.Root.Send(f.journal, &FinishRuns{Completions: []*models.Completion{late}})
 			pass(time.Second)
 			require.Equal(t, models.StateRunning, f.task(task.ID).State)
 		}

@@ -73,7 +73,9 @@ func enqueued(t *models.NewTask) Enqueued {
 
 // persist hands tasks to the journal and waits until they are durable.
 func (r *Runtime) persist(ctx context.Context, batch []*models.NewTask) error {
+	began := time.Now()
 	_, err := ask[*TasksEnqueued](ctx, r, &EnqueueTasks{Ctx: ctx, Tasks: batch})
+	r.traceEnqueued(batch, began, err)
 	return err
 }
 
@@ -127,10 +129,13 @@ func (c *core) prepare(req *EnqueueRequest) (*models.NewTask, error) {
 		return nil, &tasks.InvalidError{Fields: bad}
 	}
 	trace := req.TraceID
+	if trace == "" && req.Traceparent != "" {
+		trace, _, _ = tasks.ParseTraceparent(req.Traceparent)
+	}
 	if trace == "" {
 		trace = newTraceID()
 	}
-	return &models.NewTask{Task: models.Task{
+	return &models.NewTask{Parent: req.Traceparent, Task: models.Task{
 		Type: def.Name, Params: string(req.Params), Priority: priority, MaxRetries: retries, TimeoutUS: timeout.Microseconds(),
 		RunAt: models.At(req.RunAt), UniqueKey: req.UniqueKey, Tags: tags, TraceID: trace, EnqueuedBy: req.By,
 		RepeatedFrom: req.repeatedFrom,
@@ -144,48 +149,45 @@ func checkParams(def *tasks.Definition, params json.RawMessage) []tasks.FieldErr
 	}
 	var invalid *tasks.InvalidError
 	if !errors.As(err, &invalid) {
-		return []tasks.FieldError{{Location: "/params", Message: err.Error()}}
+		return []tasks.FieldError{tasks.NewFault("other", err).At("/params")}
 	}
 	fields := make([]tasks.FieldError, len(invalid.Fields))
 	for i, f := range invalid.Fields {
-		fields[i] = tasks.FieldError{Location: "/params" + f.Location, Message: f.Message}
+		f.Location = "/params" + f.Location
+		fields[i] = f
 	}
 	return fields
 }
 
 func checkNumbers(priority, retries int, timeout time.Duration) []tasks.FieldError {
 	var bad []tasks.FieldError
-	fault := func(field, format string, args ...any) {
-		bad = append(bad, tasks.FieldError{Location: field, Message: fmt.Sprintf(format, args...)})
-	}
+	fault := func(field, code string, args ...any) { bad = append(bad, tasks.NewFault(code, args...).At(field)) }
 	if priority < 1 || priority > 10 {
-		fault("/priority", "must be between 1 and 10")
+		fault("/priority", "between", 1, 10)
 	}
 	if retries < 0 || retries > tasks.MaxRetriesCap {
-		fault("/max_retries", "must be between 0 and %d", tasks.MaxRetriesCap)
+		fault("/max_retries", "between", 0, tasks.MaxRetriesCap)
 	}
 	if timeout < 0 || timeout > tasks.MaxTimeout {
-		fault("/timeout", "must be between 0 and %s", tasks.MaxTimeout)
+		fault("/timeout", "between", 0, tasks.MaxTimeout)
 	}
 	return bad
 }
 
 func checkTexts(req *EnqueueRequest) []tasks.FieldError {
 	var bad []tasks.FieldError
-	fault := func(field, message string) {
-		bad = append(bad, tasks.FieldError{Location: field, Message: message})
-	}
+	fault := func(field, code string, args ...any) { bad = append(bad, tasks.NewFault(code, args...).At(field)) }
 	switch {
 	case len(req.UniqueKey) > MaxUniqueKeyBytes:
-		fault("/unique_key", fmt.Sprintf("is longer than %d bytes", MaxUniqueKeyBytes))
+		fault("/unique_key", "bytes", MaxUniqueKeyBytes)
 	case !isPlainText(req.UniqueKey):
-		fault("/unique_key", "must be valid UTF-8 without control characters")
+		fault("/unique_key", "control")
 	}
 	if req.TraceID != "" && !isTraceID(req.TraceID) {
-		fault("/trace_id", "must be 32 lower-case hexadecimal digits, not all zero")
+		fault("/trace_id", "trace")
 	}
 	if far := time.Now().Add(enqueueFar); req.RunAt.After(far) {
-		fault("/run_at", "is more than ten years away")
+		fault("/run_at", "far")
 	}
 	return bad
 }
@@ -196,18 +198,18 @@ func tagsText(tags []string) (string, []tasks.FieldError) {
 		return "", nil
 	}
 	if len(tags) > MaxTags {
-		return "", []tasks.FieldError{{Location: "/tags", Message: fmt.Sprintf("has more than %d entries", MaxTags)}}
+		return "", []tasks.FieldError{tasks.NewFault("max_items", MaxTags).At("/tags")}
 	}
 	var bad []tasks.FieldError
 	for i, t := range tags {
 		field := fmt.Sprintf("/tags/%d", i)
 		switch {
 		case t == "":
-			bad = append(bad, tasks.FieldError{Location: field, Message: "is empty"})
+			bad = append(bad, tasks.NewFault("empty").At(field))
 		case len(t) > MaxTagBytes:
-			bad = append(bad, tasks.FieldError{Location: field, Message: fmt.Sprintf("is longer than %d bytes", MaxTagBytes)})
+			bad = append(bad, tasks.NewFault("bytes", MaxTagBytes).At(field))
 		case !isPlainText(t):
-			bad = append(bad, tasks.FieldError{Location: field, Message: "must be valid UTF-8 without control characters"})
+			bad = append(bad, tasks.NewFault("control").At(field))
 		}
 	}
 	if len(bad) > 0 {
@@ -215,7 +217,7 @@ func tagsText(tags []string) (string, []tasks.FieldError) {
 	}
 	text, err := json.Marshal(tags)
 	if err != nil {
-		return "", []tasks.FieldError{{Location: "/tags", Message: "cannot be stored"}}
+		return "", []tasks.FieldError{tasks.NewFault("not_stored").At("/tags")}
 	}
 	return string(text), nil
 }

@@ -33,6 +33,10 @@ func (h *housekeeping) open(c actor.Context) {
 	spawn(h.core, c, "statistics", "statistics", newStatistics(h.core))
 	spawn(h.core, c, "retention", "retention", newRetention(h.core))
 	h.bulk.Store(spawn(h.core, c, "bulk", "bulk", newBulk(h.core)))
+	if h.opts.Days.Zone != nil {
+		spawn(h.core, c, "days", "days", newDaystats(h.core))
+	}
+	h.alerts.Store(spawn(h.core, c, "alerts", "alerts", newAlerts(h.core)))
 }
 
 // HandleFailure restarts whatever fails.

@@ -32,7 +32,8 @@ type op struct {
 // journalState is what the journal must not lose when it crashes: the operations it was given.
 type journalState struct {
 	pending   []op
-	tasks     int // new tasks in pending
+	spare     []op // room for pending
+	tasks     int  // new tasks in pending
 	recovered bool
 	failures  int            // in a row
 	scheduled bool           // a flush is on its way
@@ -81,7 +82,7 @@ func (j *journal) Receive(c actor.Context) {
 		}
 		j.take(c, m)
 	case *ClaimTasks, *FinishRuns, *ReleaseTasks, *ReportStuck, *ReturnLost, *ChangeTasks, *ChangeType, *SaveProgress, *SaveLogs,
-		*PurgeTasks, *FlushJournal, *SaveSchedules, *SwitchSchedule, *StartSchedule, *FireSchedule, *WriteRecord:
+		*PurgeTasks, *FlushJournal, *SaveSchedules, *SwitchSchedule, *StartSchedule, *FireSchedule, *WriteRecord, *StepBulk:
 		j.take(c, m)
 	case *LendSlots:
 		j.borrow(c, m)
@@ -104,7 +105,7 @@ func isForJournal(msg any) bool {
 	switch msg.(type) {
 	case *EnqueueTasks, *ClaimTasks, *FinishRuns, *ReleaseTasks, *ReportStuck, *ReturnLost, *ChangeTasks, *ChangeType,
 		*SaveProgress, *SaveLogs, *PurgeTasks, *FlushJournal, *LendSlots, *RecallSlots, *ProbeRuns,
-		*SaveSchedules, *SwitchSchedule, *StartSchedule, *FireSchedule, *WriteRecord:
+		*SaveSchedules, *SwitchSchedule, *StartSchedule, *FireSchedule, *WriteRecord, *StepBulk:
 		return true
 	}
 	return false
@@ -157,8 +158,9 @@ func (j *journal) flush(c actor.Context) {
 		j.putOff(c, err)
 		return
 	}
-	ops := j.pending[:n:n]
-	j.pending = append([]op(nil), j.pending[n:]...) // the answered ones must not be kept alive
+	taken := j.pending
+	ops := taken[:n:n]
+	j.pending, j.spare = append(j.spare[:0], taken[n:]...), nil
 	if len(j.pending) > 0 {
 		j.schedule(c)
 	}
@@ -169,6 +171,8 @@ func (j *journal) flush(c actor.Context) {
 	}
 	j.healed()
 	j.told(c, batch)
+	clear(taken) // the answered ones must not be kept alive
+	j.spare = taken
 }
 
 // told passes on what a committed batch means, and takes the slots of paused types back before anything can start.
@@ -233,14 +237,15 @@ func (j *journal) isolate(c actor.Context, ops []op, err error) {
 func (j *journal) refuse(c actor.Context, o op, err error) {
 	if f, ok := o.msg.(*FinishRuns); ok && !f.bare {
 		alone := len(f.Completions) == 1
-		for _, done := range f.Completions {
+		for _, end := range f.Completions {
+			done := *end
 			if alone {
 				done.Result, done.Stack = "", ""
 				if done.Error != "" {
 					done.Error = "the error text could not be stored"
 				}
 			}
-			j.take(c, &FinishRuns{Completions: []models.Completion{done}, bare: alone})
+			j.take(c, &FinishRuns{Completions: []*models.Completion{&done}, bare: alone})
 		}
 		return
 	}
@@ -284,6 +289,8 @@ func describeTrouble(err error) string {
 		return "another process holds a lock on the database"
 	case models.IsFull(err):
 		return "the disk is full"
+	case errors.Is(err, models.ErrReplaced):
+		return models.ErrReplaced.Error() + "; put it back, or restart reax to go on with what is there"
 	default:
 		return "the database cannot be written"
 	}
@@ -360,6 +367,7 @@ func (j *journal) recoverRuns() (ready []models.Ready, err error) {
 		j.logger.Warn("a former process died while tasks were running", slog.Int("requeued", sum.Requeued),
 			slog.Int("held", sum.Held), slog.Int("dead", sum.Dead), slog.Int("cancelled", sum.Cancelled))
 	}
+	logEnded(j.logger, sum.Ended)
 	return sum.Ready, nil
 }
 

@@ -29,7 +29,7 @@ type (
 	ClaimTasks struct{ Candidates []models.Candidate }
 	// FinishRuns says how runs ended. The journal sets bare when it has taken texts out that the ledger refused.
 	FinishRuns struct {
-		Completions []models.Completion
+		Completions []*models.Completion
 		bare        bool
 	}
 	// ReleaseTasks asks to make waiting tasks ready whose time has come; answered with *TasksReleased.

@@ -227,10 +227,11 @@ func (p *pool) settle(c actor.Context, r *run) {
 
 func (p *pool) report(c actor.Context) {
 	p.reporting = false
-	ends := make([]models.Completion, len(p.done))
+	ends := make([]*models.Completion, len(p.done))
 	ids := make([]int64, len(p.done))
 	for i, r := range p.done {
-		ends[i], ids[i] = *r.outcome.Load().means, r.ID
+		end := *r.outcome.Load().means // the journal may change its own; a pool that crashes over this tells it again
+		ends[i], ids[i] = &end, r.ID
 	}
 	c.Send(p.journal, &FinishRuns{Completions: ends})
 	for _, id := range ids {

@@ -41,6 +41,9 @@ func (b *batch) writeRecord(tx *models.Tx, o op, m *WriteRecord) error {
 	case err != nil:
 		return err
 	default:
+		if with, ok := value.(interface{ Stored() []*models.NewTask }); ok { // tasks that belong to the rows
+			b.inserts = append(b.inserts, with.Stored()...)
+		}
 		b.topics = append(b.topics, m.Topics...)
 		b.answers = append(b.answers, answer{o.sender, &RecordWritten{Value: value}})
 	}

@@ -22,8 +22,10 @@ type EnqueueRequest struct {
 	Timeout    *time.Duration  // nil takes the type's; 0 means none
 	UniqueKey  string
 	Tags       []string
-	TraceID    string // 32 hex digits; empty makes a new one
-	By         string // who asked, for the record
+	TraceID    string // 32 hex digits; empty takes that of Traceparent, or makes a new one
+	// Traceparent is the caller's span as W3C Trace Context has it. What is no such header counts as none.
+	Traceparent string
+	By          string // who asked, for the record
 
 	repeatedFrom int64
 }
@@ -47,21 +49,24 @@ type Action string
 
 // The actions on tasks.
 const (
-	ActionRetry   Action = "retry"   // run again: now if it waits for a retry, with a fresh count if it had ended
+	ActionRetry   Action = "retry"   // run again: now if it waits for its time, with a fresh count if it had ended
 	ActionCancel  Action = "cancel"  // stop it, or keep it from starting
 	ActionDiscard Action = "discard" // give up on a failed or dead task; needs a reason
+	ActionReplace Action = "replace" // in bulk: run a copy of a failed or dead task with other parameters, and discard it
 )
 
 // BulkRequest applies Action to the tasks named by IDs, or to all that match Filter at the moment of the call.
 type BulkRequest struct {
 	Action Action
 	IDs    []int64
-	Filter *models.Filter
+	Filter *models.Filter  // of a replace, with exactly one type
+	Patch  json.RawMessage // of a replace: a JSON object that is merged into the parameters, as RFC 7396 has it
 	Change Change
 }
 
 // BulkReport says what a bulk action did. Skipped lists at most MaxBulkSkips entries; SkippedTotal counts all.
 type BulkReport struct {
+	ID           int64 // of the bulk action; 0 when nothing matched
 	Matched      int
 	Done         int
 	Skipped      []Skip
@@ -71,16 +76,9 @@ type BulkReport struct {
 // Skip is one task that a bulk action left alone.
 type Skip struct {
 	ID     int64
-	Code   string // the state in which the action makes no sense, or one of those below
+	Code   string // the state in which the action makes no sense, or one of models.SkipKeyHeld and the like
 	Reason string // the same in words
 }
-
-// The codes of a Skip that are no state.
-const (
-	SkipKeyHeld = "key_held" // another task holds its unique key
-	SkipMissing = "missing"  // it was removed
-	SkipOther   = "other"
-)
 
 // Limits of bulk actions.
 const (
@@ -98,6 +96,7 @@ const (
 	MaxResultBytes    = 64 << 10
 	MaxErrorBytes     = 16 << 10
 	MaxReasonBytes    = 1_000
+	MaxGroupNameBytes = 100
 )
 
 // Errors of Runtime's methods, beside *tasks.InvalidError, *models.StateError and models.ErrNotFound.
@@ -149,6 +148,8 @@ type Health struct {
 	Finished5m     int64
 	DatabaseOK     bool
 	DatabaseReason string
+	DiskFree       int64 // bytes that the database may still take; meaningful only if DiskTotal > 0
+	DiskTotal      int64
 }
 
 // The words of Health.Status.

@@ -17,6 +17,7 @@ const (
 	retentionBreath  = 20 * time.Millisecond
 	retentionRead    = 5 * time.Second
 	retentionMinutes = 90 * 24 * time.Hour // of minute statistics
+	retentionAudit   = 5000                // entries of the audit in one transaction; they are small
 )
 
 // retention deletes finished tasks that are older than their state is kept, in small steps through the journal.
@@ -45,6 +46,9 @@ func (r *retention) Receive(c actor.Context) {
 	case *TasksPurged:
 		r.gone += m.N
 		r.rearm(c, retentionBreath)
+	case *RecordWritten:
+		n, _ := m.Value.(int64)
+		r.auditSwept(c, n)
 	case error:
 		r.logger.Warn("old tasks could not be deleted", slog.Any("error", m))
 		r.rearm(c, retentionPause)
@@ -64,8 +68,9 @@ func (r *retention) rearm(c actor.Context, d time.Duration) {
 func (r *retention) step(c actor.Context) {
 	now := time.Now()
 	shortest := r.opts.Retention.shortest()
-	if shortest == 0 {
-		return // everything is kept for ever
+	if shortest == 0 { // all tasks are kept for ever
+		r.finish(c)
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), retentionRead)
 	defer cancel()
@@ -101,7 +106,29 @@ func (r *retention) finish(c actor.Context) {
 		r.hub.Publish("tasks", "stats")
 	}
 	r.after, r.gone = 0, 0
-	r.rearm(c, retentionPause)
+	r.sweepAudit(c)
+}
+
+// sweepAudit deletes old entries of the audit, some at a time, and ends the walk.
+func (r *retention) sweepAudit(c actor.Context) {
+	keep := r.opts.Retention.Audit
+	if keep == 0 {
+		r.rearm(c, retentionPause)
+		return
+	}
+	before := models.At(time.Now().Add(-keep))
+	c.Request(r.journal, &WriteRecord{Ctx: context.Background(), Do: func(tx *models.Tx) (any, error) {
+		return tx.PurgeAudit(before, retentionAudit)
+	}})
+}
+
+// auditSwept goes on with the audit until nothing old is left.
+func (r *retention) auditSwept(c actor.Context, n int64) {
+	if n < retentionAudit {
+		r.rearm(c, retentionPause)
+		return
+	}
+	r.sweepAudit(c)
 }
 
 func (r Retention) of(s models.State) time.Duration {

@@ -60,3 +60,24 @@ func TestRetentionDeletesByStateAndAgeAndNothingUnfinished(t *testing.T) {
 		}
 	})
 }
+
+func TestRetentionOfTheAuditDeletesWhatIsOldAndNothingElse(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := start(t, registryOf(t, tasks.DefaultPolicy(), map[string]handler{"work": func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }}),
+			Options{Retention: Retention{Audit: 2 * time.Hour}})
+		require.NoError(t, f.Pause(t.Context(), "work", Change{By: "ana", Reason: "old"}))
+		pass(90 * time.Minute)
+		require.NoError(t, f.Resume(t.Context(), "work", Change{By: "ana", Reason: "young"}))
+		entries := func() (reasons []string) {
+			page, err := f.store.AuditPage(t.Context(), models.AuditFilter{}, 10)
+			require.NoError(t, err)
+			for _, e := range page.Entries {
+				reasons = append(reasons, e.Reason)
+			}
+			return reasons
+		}
+		require.Equal(t, []string{"young", "old"}, entries())
+		pass(100 * time.Minute)
+		require.Equal(t, []string{"young"}, entries())
+	})
+}

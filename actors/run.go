@@ -36,7 +36,8 @@ type run struct {
 	stuck    atomic.Bool // the handler ignored the end of ctx; it no longer occupies a slot
 	outcome  atomic.Pointer[outcome]
 	worker   atomic.Pointer[string]
-	settler  *pool // the instance that has settled it; touched by pools only
+	span     func(*models.Completion) // ends the span of the run; nil when none is recorded
+	settler  *pool                    // the instance that has settled it; touched by pools only
 }
 
 // outcome is what a handler came back with.
@@ -55,6 +56,9 @@ func (r *run) finish(out outcome) {
 	out.means = r.completion(&out)
 	out.result = nil
 	r.outcome.Store(&out)
+	if r.span != nil {
+		r.span(out.means)
+	}
 }
 
 func (r *run) key() models.RunKey { return models.RunKey{ID: r.ID, Attempt: r.Attempt} }
@@ -91,7 +95,8 @@ func (r *run) free() {
 func (r *run) execute(pool *actor.PID) {
 	out := outcome{err: tasks.ErrGoexit}
 	said := &voice{run: r}
-	ctx, told := tasks.NewRun(r.ctx, &tasks.Run{TaskID: r.ID, Type: r.Type, TraceID: r.TraceID, Attempt: r.Attempt}, said, r.core.logger)
+	base, parent := r.traced()
+	ctx, told := tasks.NewRun(base, &tasks.Run{TaskID: r.ID, Type: r.Type, TraceID: r.TraceID, Attempt: r.Attempt, Traceparent: parent, IdempotencyKey: r.idempotencyKey(), Ledger: r.core.store.Path()}, said, r.core.logger)
 	defer func() {
 		if v := recover(); v != nil {
 			p := tasks.NewPanicError(v, kit.AsPanic(v).Stack)
@@ -159,7 +164,7 @@ func (v *voice) close() {
 // completion says what the outcome of a run means for its task: the one place where that is decided.
 func (r *run) completion(out *outcome) *models.Completion {
 	c := &models.Completion{
-		ID: r.ID, Type: r.Type, Attempt: r.Attempt, Failures: r.Failures, StartedAt: r.StartedAt,
+		ID: r.ID, Type: r.Type, TraceID: r.TraceID, Attempt: r.Attempt, Failures: r.Failures, StartedAt: r.StartedAt,
 		FinishedAt: max(models.At(out.at), r.StartedAt),
 	}
 	if w := r.worker.Load(); w != nil {

@@ -29,14 +29,19 @@ type Options struct {
 	PromoteBase   time.Duration // wait after which a task of priority 1 is lifted; default 300 s
 	PromoteStep   time.Duration // added for each priority below; default 30 s
 	Retention     Retention
+	Tracer        Tracer         // nil records no spans
+	SessionIdle   time.Duration  // how long a session may go unused; default 12 h
+	SessionLife   time.Duration  // how long a session lasts at most; default 30 days
 	FileSchedules []ScheduleSpec // as SyncSchedules takes them, before any schedule fires; nil leaves the stored ones
+	Days          DayOptions     // how minutes are gathered into days; the zero value gathers none
+	Alerts        AlertOptions   // the rules of the file, and who is told
 
 	fault func(kind string, message any) // called before an actor handles a message; tests crash actors with it
 	now   func() time.Time               // the wall clock of schedules; tests set it back
 }
 
-// Retention says how long finished tasks are kept, per state. Zero means for ever.
-type Retention struct{ Success, Failed, Dead, Cancelled time.Duration }
+// Retention says how long finished tasks are kept, per state, and the audit. Zero means for ever.
+type Retention struct{ Success, Failed, Dead, Cancelled, Audit time.Duration }
 
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
@@ -61,8 +66,9 @@ func (o Options) withDefaults() Options {
 // Runtime is the whole actor tree behind ordinary methods. All of them are safe for use from many goroutines.
 type Runtime struct {
 	*core
-	root *actor.PID
-	life *lifecycle
+	root     *actor.PID
+	life     *lifecycle
+	accounts *Accounts
 }
 
 // Start starts the tree and returns when tasks can be accepted. What a former process left running is recovered by the
@@ -78,18 +84,23 @@ func Start(ctx context.Context, store *models.Store, registry *tasks.Registry, o
 		opts: opts, logger: opts.Logger, store: store, registry: registry, bootID: newBootID(), unwritten: &journalState{lent: map[string]int{}}, sys: sys, hub: kit.NewHub(),
 		poolOf: kit.NewTable[string, *actor.PID](), runs: kit.NewTable[int64, *run](),
 		reports: kit.NewTable[string, *PoolReported](), counts: kit.NewTable[countKey, int64](),
-		settings: kit.NewTable[string, models.TypeSetting](), bulks: kit.NewTable[string, *bulkRun](), faulty: kit.NewTable[int64, models.Schedule](),
+		meter: newMeter(typeNames(registry)), settings: kit.NewTable[string, models.TypeSetting](), bulkEnds: kit.NewTable[int64, chan struct{}](), faulty: kit.NewTable[int64, models.Schedule](),
 	}
 	if err := c.load(ctx); err != nil {
 		return nil, err
 	}
+	c.stepLog = newStepLog(opts.Logger)
 	ready := make(chan struct{}, 1)
 	props := c.props("supervisor", newSupervisor(c, ready)).Configure(actor.WithGuardian(actor.NewRestartingStrategy()))
 	root, err := sys.Root.SpawnNamed(props, "reax")
 	if err != nil {
+		c.stepLog.end()
 		return nil, fmt.Errorf("starting the supervisor: %w", err)
 	}
 	r := &Runtime{core: c, root: root, life: newLifecycle()}
+	if err := r.startAccounts(ctx); err != nil {
+		return nil, errors.Join(err, r.Stop(ctx))
+	}
 	select {
 	case <-ready:
 	case <-ctx.Done():
@@ -139,7 +150,10 @@ func (c *core) load(ctx context.Context) error {
 	for i := range faulty {
 		c.faulty.Put(faulty[i].ID, faulty[i])
 	}
+	c.lookAtDisk()
 	c.writer = models.NewWriter(c.store, c.bootID)
+	c.writer.OnMinute = c.meter.add
+	c.writer.Shown = c.shownParams
 	c.writer.OnCount = func(typ string, state models.State, delta int64) {
 		n, _ := c.counts.Get(countKey{typ, state})
 		c.counts.Put(countKey{typ, state}, n+delta)

@@ -55,6 +55,7 @@ func (b *batch) tellSchedules() {
 	for _, s := range b.saved {
 		for i := range s.Deleted {
 			b.faulty.Remove(s.Deleted[i].ID)
+			b.meter.missed.Remove(s.Deleted[i].ID)
 		}
 		for i := range s.Rows {
 			row := &s.Rows[i]

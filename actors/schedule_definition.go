@@ -59,15 +59,15 @@ func timesOf(s *models.Schedule) times {
 // checkSchedule adds what is wrong with a definition to what is known to be, and sets where its plan stands when it
 // starts now. Parameters are checked as the next occurrence would have them.
 func (r *Runtime) checkSchedule(row *models.Schedule, bad []tasks.FieldError, now time.Time) error {
-	fault := func(field, message string) { bad = append(bad, tasks.FieldError{Location: field, Message: message}) }
-	if err := tasks.CheckName(row.Name); err != nil {
-		fault("/name", err.Error())
+	fault := func(field, code string, args ...any) { bad = append(bad, tasks.NewFault(code, args...).At(field)) }
+	if err, ok := errors.AsType[*tasks.Fault](tasks.CheckName(row.Name)); ok {
+		bad = append(bad, err.At("/name"))
 	}
 	if !slices.Contains([]string{models.MissedSkip, models.MissedRunOnce, models.MissedRunAll}, row.Missed) {
-		fault("/missed", "must be skip, run_once or run_all")
+		fault("/missed", "one_of", "skip, run_once, run_all")
 	}
 	if !slices.Contains([]string{models.OverlapSkip, models.OverlapAllow, models.OverlapQueueOne}, row.Overlap) {
-		fault("/overlap", "must be skip, allow or queue_one")
+		fault("/overlap", "one_of", "skip, allow, queue_one")
 	}
 	if _, ok := r.registry.Lookup(row.Task); !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownType, models.CutText(row.Task, 200))
@@ -105,7 +105,7 @@ func fieldsOf(err error) []tasks.FieldError { return within("", err) }
 // invalidTimes places what the timetable refuses.
 func invalidTimes(err error) error {
 	if bad, ok := errors.AsType[*timetable.FieldError](err); ok {
-		return invalid("/"+bad.Field, bad.Message)
+		return &tasks.InvalidError{Fields: []tasks.FieldError{{Location: "/" + bad.Field, Message: bad.Message, Code: bad.Code, Args: bad.Args, Part: bad.Part}}}
 	}
 	return fmt.Errorf("reading the times of the schedule: %w", err)
 }

@@ -90,12 +90,12 @@ func renderParams(params string, data occurrence) (json.RawMessage, error) {
 		}
 		out, err := renderText(text, data)
 		if err != nil {
-			bad = append(bad, tasks.FieldError{Location: "/params" + location, Message: err.Error()})
+			bad = append(bad, tasks.NewFault("other", err).At("/params"+location))
 		}
 		return out
 	})
 	if err != nil {
-		return nil, invalid("/params", "must be valid JSON")
+		return nil, tasks.Invalid("/params", "json")
 	}
 	if len(bad) > 0 {
 		return nil, &tasks.InvalidError{Fields: bad}

@@ -26,8 +26,8 @@ type scheduler struct {
 	*core
 	opened bool
 	timer  *time.Timer
-	next   models.Instant // of the timer; none when it is not armed
-	busy   bool           // the journal is releasing what the last look found
+	next   time.Time // of the timer, by the steady clock; zero when it is not armed
+	busy   bool      // the journal is releasing what the last look found
 	schedules
 }
 
@@ -50,7 +50,7 @@ func (s *scheduler) Receive(c actor.Context) {
 			c.Send(c.Self(), &verify{})
 		}
 	case *look:
-		s.next = 0
+		s.next = time.Time{}
 		s.look(c)
 	case *TasksWaiting:
 		s.wakeAt(c, m.Earliest)
@@ -111,15 +111,18 @@ func (s *scheduler) releaseDue(c actor.Context, now time.Time) {
 	}
 }
 
-// wakeAt arms the timer for at, unless it rings sooner anyway.
+// wakeAt arms the timer for at, unless it rings sooner anyway. It never waits for longer than schedulerRecheck: when the
+// wall clock is set back, at may be hours away, and the clock may be right again before they are over.
 func (s *scheduler) wakeAt(c actor.Context, at models.Instant) {
-	if s.next != 0 && s.next <= at {
+	wait := min(max(at.Time().Sub(s.now()), 0), schedulerRecheck)
+	next := time.Now().Add(wait)
+	if !s.next.IsZero() && !next.Before(s.next) {
 		return
 	}
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	s.next = at
+	s.next = next
 	self, root := c.Self(), c.ActorSystem().Root
-	s.timer = time.AfterFunc(max(at.Time().Sub(s.now()), 0), func() { root.Send(self, &look{}) })
+	s.timer = time.AfterFunc(wait, func() { root.Send(self, &look{}) })
 }

@@ -20,7 +20,7 @@ func (r *Runtime) CreateSchedule(ctx context.Context, spec ScheduleSpec, c Chang
 		return models.Schedule{}, err
 	}
 	if save.Row.At != 0 && save.Row.NextAt == 0 {
-		return models.Schedule{}, invalid("/at", "is in the past")
+		return models.Schedule{}, tasks.Invalid("/at", "past")
 	}
 	return r.saveSchedule(ctx, save, c)
 }
@@ -33,7 +33,7 @@ func (r *Runtime) UpdateSchedule(ctx context.Context, name string, patch Schedul
 		return models.Schedule{}, err
 	}
 	if patch.Version == 0 {
-		return models.Schedule{}, invalid("/version", "is required: the version that the change was made for")
+		return models.Schedule{}, tasks.Invalid("/version", "version")
 	}
 	row, err := r.ownSchedule(ctx, name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Runtime) UpdateSchedule(ctx context.Context, name string, patch Schedul
 		return row, nil
 	}
 	if save.Retime && save.Row.At != 0 && save.Row.NextAt == 0 {
-		return models.Schedule{}, invalid("/at", "is in the past")
+		return models.Schedule{}, tasks.Invalid("/at", "past")
 	}
 	return r.saveSchedule(ctx, save, c)
 }
@@ -76,9 +76,9 @@ func (r *Runtime) PauseSchedule(ctx context.Context, name string, until time.Tim
 	switch now := r.now(); {
 	case until.IsZero():
 	case !until.After(now):
-		return models.Schedule{}, invalid("/until", "is in the past")
+		return models.Schedule{}, tasks.Invalid("/until", "past")
 	case until.After(now.Add(enqueueFar)):
-		return models.Schedule{}, invalid("/until", "is more than ten years away")
+		return models.Schedule{}, tasks.Invalid("/until", "far")
 	}
 	return r.switchSchedule(ctx, name, c, func(*models.Schedule) (models.ScheduleSwitch, error) {
 		return models.ScheduleSwitch{Pause: true, Until: models.At(until)}, nil
@@ -142,7 +142,10 @@ func (r *Runtime) RunSchedule(ctx context.Context, name string, c Change) (Enque
 		return Enqueued{}, err
 	}
 	task.EnqueuedBy = c.By
-	if _, err := r.askSchedules(ctx, &StartSchedule{Ctx: ctx, ID: row.ID, Task: task, By: c.actor()}); err != nil {
+	began := time.Now()
+	_, err = r.askSchedules(ctx, &StartSchedule{Ctx: ctx, ID: row.ID, Task: task, By: c.actor()})
+	r.traceEnqueued([]*models.NewTask{task}, began, err)
+	if err != nil {
 		return Enqueued{}, err
 	}
 	return Enqueued{Task: task.Task}, nil
@@ -172,7 +175,7 @@ func (r *Runtime) ownSchedule(ctx context.Context, name string) (models.Schedule
 func (r *Runtime) saveSchedule(ctx context.Context, save *models.ScheduleSave, c Change) (models.Schedule, error) {
 	saved, err := r.askSchedules(ctx, &SaveSchedules{Ctx: ctx, Saves: []models.ScheduleSave{*save}, By: c.actor()})
 	if taken, ok := errors.AsType[*models.NameTakenError](err); ok {
-		return models.Schedule{}, invalid("/name", taken.Error())
+		return models.Schedule{}, tasks.Invalid("/name", "name_taken", taken.Name)
 	}
 	if err != nil {
 		return models.Schedule{}, err
@@ -207,7 +210,7 @@ func (r *Runtime) SyncSchedules(ctx context.Context, specs []ScheduleSpec) error
 	for i := range specs {
 		spec := &specs[i]
 		if seen[spec.Name] {
-			bad = append(bad, tasks.FieldError{Location: "/schedules/" + spec.Name, Message: "stands there twice"})
+			bad = append(bad, tasks.NewFault("name_twice").At("/schedules/"+spec.Name))
 			continue
 		}
 		seen[spec.Name] = true
@@ -252,15 +255,16 @@ func (r *Runtime) syncedSchedule(row *models.Schedule, spec *ScheduleSpec) (*mod
 // within puts the places that an error names inside another place.
 func within(place string, err error) []tasks.FieldError {
 	if errors.Is(err, ErrUnknownType) {
-		return []tasks.FieldError{{Location: place + "/task", Message: err.Error()}}
+		return []tasks.FieldError{tasks.NewFault("other", err).At(place + "/task")}
 	}
 	invalid, ok := errors.AsType[*tasks.InvalidError](err)
 	if !ok {
-		return []tasks.FieldError{{Location: place, Message: err.Error()}}
+		return []tasks.FieldError{tasks.NewFault("other", err).At(place)}
 	}
 	fields := make([]tasks.FieldError, len(invalid.Fields))
 	for i, f := range invalid.Fields {
-		fields[i] = tasks.FieldError{Location: place + f.Location, Message: f.Message}
+		f.Location = place + f.Location
+		fields[i] = f
 	}
 	return fields
 }

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -140,4 +141,24 @@ func TestDaylightSavingInNewYork(t *testing.T) {
 			require.Equal(t, models.At(c.next), f.schedule("s").NextAt)
 		})
 	}
+}
+
+// TestAClockThatWentBackPutsOffNoLook: what is asked for while the clock is behind arms a timer for a moment that is hours away,
+// and the clock may be right again by then.
+func TestAClockThatWentBackPutsOffNoLook(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		clock := &shiftedClock{}
+		f := start(t, instantly(t), Options{now: clock.now})
+		pass(time.Second)
+		clock.shift(-3 * time.Hour)
+		soon := f.enqueue("work", func(r *EnqueueRequest) { r.RunAt = time.Now().Add(time.Second) })
+		synctest.Wait()
+		clock.shift(3 * time.Hour)
+		later := f.enqueue("work", func(r *EnqueueRequest) { r.RunAt = time.Now().Add(2 * time.Second) })
+		f.plan(func(s *ScheduleSpec) { s.Every = 10 * time.Second })
+		pass(15 * time.Second)
+		require.Equal(t, models.StateSuccess, f.task(soon.ID).State)
+		require.Equal(t, models.StateSuccess, f.task(later.ID).State)
+		require.Len(t, f.instants("s"), 1)
+	})
 }

@@ -79,8 +79,8 @@ func TestOneBrokenStoredScheduleShowsItsErrorWhileOthersRun(t *testing.T) {
 			require.Zero(t, row.NextAt)
 		}
 		require.Empty(t, f.schedule("s5").Error)
-		require.Len(t, f.Health().Reasons, healthFaulty+1)
-		require.Equal(t, "1 more schedules cannot run.", f.Health().Reasons[healthFaulty])
+		require.Len(t, f.Health().Reasons, healthNamed+1)
+		require.Equal(t, "1 more schedules cannot run.", f.Health().Reasons[healthNamed])
 		until(at(0, 1, 1))
 		require.Equal(t, []time.Time{at(0, 1, 0)}, f.instants("s"))
 		_, err = f.PauseSchedule(t.Context(), "s3", time.Time{}, Change{})

@@ -49,6 +49,8 @@ func (s *statistics) measure(c actor.Context) {
 	defer cancel()
 	now := time.Now()
 	s.gauge(now)
+	s.lookAtDisk()
+	s.lookAtSchedules(ctx)
 	minutes, err := s.store.MinuteStats(ctx, models.At(now.Add(-healthWindow)), models.At(now.Add(time.Minute)))
 	if err != nil {
 		s.logger.Warn("the statistics cannot be read", slog.Any("error", err))
@@ -66,4 +68,40 @@ func (s *statistics) measure(c actor.Context) {
 	s.hub.Publish("stats")
 	self, root := c.Self(), c.ActorSystem().Root
 	s.timer = time.AfterFunc(statisticsPause, func() { root.Send(self, &measure{}) })
+}
+
+// lookAtDisk notes how much room there is. What cannot be found out stays as it was.
+func (c *core) lookAtDisk() {
+	if database, wal, err := c.store.Size(); err == nil {
+		c.figures.databaseBytes.Store(database)
+		c.figures.walBytes.Store(wal)
+	}
+	if free, total, err := c.store.Disk(); err == nil {
+		c.figures.diskFree.Store(free)
+		c.figures.diskTotal.Store(total)
+	}
+}
+
+// lookAtSchedules finds the schedules of which nothing came though their time has, and forgets those that missed a run
+// a while ago.
+func (s *statistics) lookAtSchedules(ctx context.Context) {
+	now := time.Now()
+	for _, id := range s.meter.missed.Keys() {
+		if m, ok := s.meter.missed.Get(id); ok && now.Sub(m.at) >= healthMissedWindow {
+			s.meter.missed.Remove(id)
+		}
+	}
+	if !s.synced.Load() {
+		return
+	}
+	rows, err := s.store.DueSchedules(ctx, models.At(s.now().Add(-lateAfter)), healthNamed)
+	if err != nil {
+		s.logger.Warn("the schedules that are due cannot be read", slog.Any("error", err))
+		return
+	}
+	overdue := make([]overdueSchedule, len(rows))
+	for i := range rows {
+		overdue[i] = overdueSchedule{name: rows[i].Name, due: rows[i].NextAt.Time()}
+	}
+	s.figures.overdue.Store(&overdue)
 }

@@ -136,5 +136,6 @@ func (r *Runtime) stop(ctx context.Context) {
 	errs = append(errs, kit.Join(end, r.sys.ActorSystem, r.root))
 	r.hub.Close()
 	r.sys.End()
+	r.stepLog.end()
 	r.life.err = errors.Join(errs...)
 }

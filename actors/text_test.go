@@ -96,9 +96,9 @@ func TestAnEndThatTheLedgerRefusesIsWrittenWithoutItsTexts(t *testing.T) {
 		f := start(t, registryOf(t, quick(), map[string]handler{"work": waits(time.Second)}), Options{})
 		all := f.enqueueMany(several("work", 2))
 		pass(100 * time.Millisecond)
-		var ends []models.Completion
+		var ends []*models.Completion
 		for _, task := range all {
-			ends = append(ends, models.Completion{ID: task.ID, Type: "work", Attempt: 1, State: models.StateDead, Outcome: models.OutcomeDead, Error: "x"})
+			ends = append(ends, &models.Completion{ID: task.ID, Type: "work", Attempt: 1, State: models.StateDead, Outcome: models.OutcomeDead, Error: "x"})
 		}
 		// No text is refused by SQLite, so the ledger is made to refuse one.
 		require.NoError(t, f.store.Writer().Exec(`CREATE TRIGGER refuse BEFORE UPDATE ON tasks WHEN NEW.error = 'poison'

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"reax/bench/meter"
 )
 
 // idle measures what a runtime costs that has nothing to do.
@@ -42,3 +44,7 @@ func cpuTime() (time.Duration, error) {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }
+
+func residentMB() int64 { return meter.ResidentMB() }
+
+func ms(d time.Duration) float64 { return meter.MS(d) }

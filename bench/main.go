@@ -1,50 +1,58 @@
-// Command bench measures reax on the machine it runs on: durable throughput, pick-up time when idle, a backlog of a
-// million tasks, and what it costs when it has nothing to do. The handler does nothing, so every figure is reax's own.
+// Command bench measures reax on the machine it runs on. "bench peers" measures it beside other task systems, "bench
+// sizes" how it grows; each has flags of its own. Without such a word it measures what reax costs when it has nothing to
+// do, and its pages.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"runtime/pprof"
 	"strings"
 	"time"
 
 	"reax/actors"
+	"reax/bench/meter"
 	"reax/models"
 	"reax/tasks"
 )
 
-// params is what every task carries: about 60 bytes.
-var params = json.RawMessage(`{"user_id": 1001, "date": "2026-11-29", "note": "bench run"}`)
-
 func main() {
+	if command(os.Args[1:]) {
+		return
+	}
 	dir := flag.String("dir", ".", "folder for the database files; its disk is what is measured")
-	only := flag.String("only", "", "comma-separated parts to run: throughput, pickup, backlog, idle")
-	runs := flag.Int("runs", 5, "runs of each throughput figure; the median counts")
-	tasksPerRun := flag.Int("tasks", 0, "tasks in a throughput run; 0 takes about three seconds' worth")
-	callers := flag.Int("callers", 0, "run the throughput part with this many callers only")
-	backlog := flag.Int("backlog", 1_000_000, "pending tasks of the backlog part")
+	only := flag.String("only", "", "comma-separated parts to run: idle, status, pages")
+	var pages pagesConfig
+	flag.IntVar(&pages.tasks, "pages-tasks", 5_000_000, "tasks in the file of the pages part, which runs only when it is named by -only")
+	flag.StringVar(&pages.file, "pages-file", "", "the file of the pages part: kept, and used again when it is there")
+	flag.IntVar(&pages.seconds, "pages-seconds", 120, "how long the pages part asks for pages")
+	flag.IntVar(&pages.rate, "pages-rate", 20, "requests a second of the pages part")
+	flag.IntVar(&pages.load, "pages-load", 500, "tasks a second that are enqueued and run meanwhile")
+	flag.IntVar(&pages.streams, "pages-streams", 10, "event streams held open meanwhile")
+	flag.StringVar(&pages.match, "pages-match", "", "ask only for addresses whose name holds this")
+	flag.BoolVar(&pages.serve, "pages-serve", false, "serve the file of the pages part until interrupted")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of the measured part to this file")
 	flag.Parse()
 
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // as reax serve sets it
 	}
-	stop := startProfile(*profile)
+	stop, err := meter.Profile(*profile)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "profile:", err)
+		os.Exit(1)
+	}
 	defer stop()
-	fmt.Printf("reax on %s, %d cores, %s\n", runtime.Version(), runtime.GOMAXPROCS(0), cpuModel())
-	b := bench{root: *dir, runs: *runs, tasks: *tasksPerRun, callers: *callers, backlog: *backlog}
+	fmt.Println("reax on", meter.Machine())
+	b := bench{root: *dir}
 	for _, part := range []struct {
 		name string
 		run  func() error
-	}{{"throughput", b.throughput}, {"pickup", b.pickup}, {"idle", b.idle}, {"backlog", b.backlogged}} {
+	}{{"idle", b.idle}, {"status", b.status}} {
 		if *only != "" && !strings.Contains(","+*only+",", ","+part.name+",") {
 			continue
 		}
@@ -53,15 +61,15 @@ func main() {
 			os.Exit(1)
 		}
 	}
+	if *only == "pages" {
+		if err := b.pages(pages); err != nil {
+			fmt.Fprintf(os.Stderr, "pages: %v\n", err)
+			os.Exit(1)
+		}
+	}
 }
 
-type bench struct {
-	root    string
-	runs    int
-	tasks   int
-	callers int
-	backlog int
-}
+type bench struct{ root string }
 
 // system is one runtime on a database of its own.
 type system struct {
@@ -106,34 +114,3 @@ func (b bench) folder() (string, func(), error) {
 }
 
 func database(dir string) string { return filepath.Join(dir, "reax.db") }
-
-func startProfile(path string) func() {
-	if path == "" {
-		return func() {}
-	}
-	f, err := os.Create(path)
-	if err == nil {
-		err = pprof.StartCPUProfile(f)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "profile:", err)
-		os.Exit(1)
-	}
-	return func() {
-		pprof.StopCPUProfile()
-		f.Close()
-	}
-}
-
-func cpuModel() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "unknown processor"
-	}
-	for line := range strings.Lines(string(info)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown processor"
-}

@@ -8,11 +8,12 @@ import (
 // Actor is who makes a change, for the audit.
 type Actor struct{ Name, Reason, Address, RequestID string }
 
-// The actions a person takes on tasks, as Change and the audit name them.
+// The actions a person takes on tasks, as Change, bulk actions and the audit name them.
 const (
 	ActionRetry   = "retry"
 	ActionCancel  = "cancel"
 	ActionDiscard = "discard"
+	ActionReplace = "replace" // only in bulk: see Replacement
 )
 
 // Changed is what a Change did.
@@ -48,6 +49,20 @@ func (e *KeyHeldError) Error() string {
 
 // Change does one action to each of the tasks, as far as their states allow it.
 func (tx *Tx) Change(action string, ids []int64, by Actor) (*Changed, error) {
+	plan, err := tx.change(action, ids)
+	if err != nil {
+		return nil, err
+	}
+	all := plan.ids()
+	rows := make([]Audit, len(all))
+	for i, id := range all {
+		rows[i] = Audit{Action: action, Target: "task", TargetID: strconv.FormatInt(id, 10), Before: string(plan.before[id])}
+	}
+	return &plan.out, tx.audit(by, rows)
+}
+
+// change is Change without its record.
+func (tx *Tx) change(action string, ids []int64) (*changePlan, error) {
 	rows, err := tx.tasksByID(ids)
 	if err != nil {
 		return nil, err
@@ -70,7 +85,7 @@ func (tx *Tx) Change(action string, ids []int64, by Actor) (*Changed, error) {
 	for i := range rows {
 		plan.decide(&rows[i])
 	}
-	if err := plan.write(by); err != nil {
+	if err := plan.write(); err != nil {
 		return nil, err
 	}
 	if plan.out.Tasks, err = tx.tasksByID(plan.ids()); err != nil {
@@ -81,7 +96,7 @@ func (tx *Tx) Change(action string, ids []int64, by Actor) (*Changed, error) {
 			plan.out.Ready = append(plan.out.Ready, ReadyOf(t))
 		}
 	}
-	return &plan.out, nil
+	return plan, nil
 }
 
 // changePlan sorts tasks by what the action means for each.
@@ -91,7 +106,7 @@ type changePlan struct {
 	holders map[string]*Task
 	out     Changed
 	again   []int64 // ended: pending again with a fresh count
-	sooner  []int64 // retry_wait: pending now
+	sooner  []int64 // retry_wait, or pending for a later time: ready now
 	ended   []int64 // cancelled
 	stop    []int64 // running: asked to stop
 	before  map[int64]State
@@ -130,6 +145,9 @@ func (p *changePlan) decide(t *Task) {
 			p.tx.ready(t.Type, 1)
 		}
 		p.tx.moved(t.Type, t.State, StatePending)
+	case p.action == ActionRetry && t.State == StatePending && t.ReadyAt == 0:
+		p.sooner = append(p.sooner, t.ID)
+		p.tx.ready(t.Type, 1)
 	case p.action == ActionCancel && t.State.IsWaiting(), p.action == ActionDiscard && ended:
 		p.ended = append(p.ended, t.ID)
 		if t.State.IsWaiting() && t.ReadyAt != 0 {
@@ -148,7 +166,7 @@ func (p *changePlan) decide(t *Task) {
 	p.tx.ungrouped(t.Type, t.State, t.Fingerprint)
 }
 
-func (p *changePlan) write(by Actor) error {
+func (p *changePlan) write() error {
 	now := int64(p.tx.now)
 	steps := []struct {
 		doing, set string
@@ -157,7 +175,7 @@ func (p *changePlan) write(by Actor) error {
 	}{
 		{"retrying tasks", `state = 'pending', failures = 0, crashes = 0, run_at = ?, ready_at = ?, updated_at = ?, promoted_at = NULL,
  cancel_requested_at = NULL, stuck_at = NULL, finished_at = NULL, progress = NULL, progress_note = NULL`, p.again, []any{now, now, now}},
-		{"retrying tasks early", `state = 'pending', run_at = ?, ready_at = ?, updated_at = ?, promoted_at = NULL`, p.sooner, []any{now, now, now}},
+		{"running tasks now", `state = 'pending', run_at = ?, ready_at = ?, updated_at = ?, promoted_at = NULL`, p.sooner, []any{now, now, now}},
 		{"cancelling tasks", `state = 'cancelled', ready_at = NULL, finished_at = ?, updated_at = ?`, p.ended, []any{now, now}},
 		{"asking running tasks to stop", `cancel_requested_at = coalesce(cancel_requested_at, ?), updated_at = ?`, p.stop, []any{now, now}},
 	}
@@ -170,12 +188,7 @@ func (p *changePlan) write(by Actor) error {
 			return err
 		}
 	}
-	all := p.ids()
-	rows := make([]Audit, len(all))
-	for i, id := range all {
-		rows[i] = Audit{Action: p.action, Target: "task", TargetID: strconv.FormatInt(id, 10), Before: string(p.before[id])}
-	}
-	return p.tx.audit(by, rows)
+	return nil
 }
 
 // audit writes rows with who, when and why filled in.

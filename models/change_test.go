@@ -1,6 +1,7 @@
 package models
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -103,6 +104,25 @@ func TestAPersonsCancelWinsOverAllButSuccess(t *testing.T) {
 	}
 }
 
+// TestATaskThatWaitsForItsTimeIsRunNow: it is ready at once, keeps its state, and its history says who wanted it.
+func TestATaskThatWaitsForItsTimeIsRunNow(t *testing.T) {
+	l := newLedger(t)
+	id := l.add(1, func(n *NewTask) { n.RunAt = At(time.Now().Add(time.Hour)) })[0]
+	require.Empty(t, l.claim(id))
+	changed := l.change(ActionRetry, id)
+	after := l.task(id)
+	require.Equal(t, []Task{after}, changed.Tasks)
+	require.Equal(t, []Ready{ReadyOf(&after)}, changed.Ready)
+	require.Equal(t, StatePending, after.State)
+	require.Equal(t, after.UpdatedAt, after.RunAt)
+	require.Equal(t, after.RunAt, after.ReadyAt)
+	entries, err := l.AuditOf(t.Context(), "task", strconv.FormatInt(id, 10), 5)
+	require.NoError(t, err)
+	require.Equal(t, []string{ActionRetry, "pending"}, []string{entries[0].Action, entries[0].Before})
+	require.Len(t, l.change(ActionRetry, id).Refused, 1, "now it waits for a worker, and no more can be done")
+	require.Len(t, l.claim(id), 1)
+}
+
 func TestOfTwoEndedTasksWithOneKeyOneComesBack(t *testing.T) {
 	l := newLedger(t)
 	var ids []int64
@@ -146,6 +166,6 @@ func TestATypeKeepsWhatAPersonDidNotChange(t *testing.T) {
 	var audit []Audit
 	require.NoError(t, l.Reader().Order("id").Find(&audit).Error)
 	require.Equal(t, []string{"pause", "resize", "resume"}, []string{audit[0].Action, audit[1].Action, audit[2].Action})
-	require.Equal(t, "0", audit[1].Before)
+	require.Empty(t, audit[1].Before, "it was as registered")
 	require.Equal(t, "7", audit[1].After)
 }

@@ -2,6 +2,8 @@ package models
 
 import (
 	"database/sql"
+	"errors"
+	"fmt"
 	"time"
 )
 
@@ -27,28 +29,46 @@ type Claimed struct {
 	Params     string
 }
 
-// claimReady turns waiting rows into running ones. RETURNING knows the new row only, so claimed_retry carries over from
-// which state it came, which counts needs. The unary plus keeps SQLite from choosing the state index, which
-// would read every waiting task to find a few ids.
-var claimReady = `UPDATE tasks SET state = 'running', attempt = attempt + 1, started_at = ?1, updated_at = ?1, boot_id = ?2,
- finished_at = NULL, progress = NULL, progress_note = NULL, claimed_retry = (state = 'retry_wait')
-WHERE id IN (SELECT value FROM json_each(?3)) AND +state IN (` + quoted(sourcesOf(StateRunning)) + `) AND ready_at IS NOT NULL
-RETURNING id, type, priority, attempt, failures, crashes, max_retries, timeout_us, ready_at, claimed_retry, trace_id, params`
+// isReady is what a task must be to be claimed. The unary plus keeps SQLite from choosing the state index, which would
+// read every waiting task to find a few ids.
+var isReady = idIn + " AND +state IN (" + quoted(sourcesOf(StateRunning)) + ") AND ready_at IS NOT NULL"
+
+// claimReady turns waiting rows into running ones.
+var claimReady = updateTasks + ` SET state = 'running', attempt = attempt + 1, started_at = ?1, updated_at = ?1, boot_id = ?2,
+ finished_at = NULL, progress = NULL, progress_note = NULL, claimed_retry = (state = 'retry_wait') WHERE ` + isReady
 
 // Claim starts the run of each candidate that is still ready, in no promised order. Those it does not return were
-// taken, ended or put off since the queue last saw them.
+// taken, ended or put off since the queue last saw them. To read the rows before they are changed costs half of what
+// RETURNING does.
 func (tx *Tx) Claim(candidates []Candidate) ([]*Claimed, error) {
+	const doing = "claiming tasks"
+	claimed, err := tx.claimable(candidates)
+	if err != nil || len(claimed) == 0 {
+		return claimed, err
+	}
+	ids := make([]int64, len(claimed))
+	for i, c := range claimed {
+		ids[i] = c.ID
+	}
+	res, err := tx.exec(doing, claimReady, int64(tx.now), tx.w.bootID, list(ids))
+	if err != nil {
+		return nil, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != int64(len(ids)) {
+		return nil, errors.Join(fmt.Errorf("%s: %d of %d rows were changed", doing, n, len(ids)), err)
+	}
+	return claimed, tx.notePromotions(candidates, claimed)
+}
+
+// claimable reads the candidates that are ready, as they will be when they are claimed, and tallies that.
+func (tx *Tx) claimable(candidates []Candidate) ([]*Claimed, error) {
 	ids := make([]int64, len(candidates))
-	lifted := map[int64]Instant{}
 	for i, c := range candidates {
 		ids[i] = c.ID
-		if c.PromotedAt != 0 {
-			lifted[c.ID] = c.PromotedAt
-		}
 	}
 	claimed := make([]*Claimed, 0, len(candidates))
-	var promotions [][2]int64
-	err := tx.query("claiming tasks", claimReady, func(rows *sql.Rows) error {
+	err := tx.query("looking for tasks to claim", `SELECT id, type, priority, attempt + 1, failures, crashes, max_retries, timeout_us,
+ ready_at, state = 'retry_wait', trace_id, params FROM tasks WHERE `+isReady, func(rows *sql.Rows) error {
 		c := &Claimed{StartedAt: tx.now}
 		var timeout int64
 		var retry bool
@@ -67,19 +87,36 @@ func (tx *Tx) Claim(candidates []Candidate) ([]*Claimed, error) {
 		tx.ready(c.Type, -1)
 		m := tx.minute(c.Type)
 		m.Started++
-		m.WaitHist.Add(tx.now.Sub(c.ReadyAt))
+		m.waited(tx.now.Sub(c.ReadyAt))
+		return nil
+	}, list(ids))
+	return claimed, err
+}
+
+// notePromotions stores which of the claimed tasks waiting had lifted.
+func (tx *Tx) notePromotions(candidates []Candidate, claimed []*Claimed) error {
+	lifted := map[int64]Instant{}
+	for _, c := range candidates {
+		if c.PromotedAt != 0 {
+			lifted[c.ID] = c.PromotedAt
+		}
+	}
+	if len(lifted) == 0 {
+		return nil
+	}
+	var promotions [][2]int64
+	for _, c := range claimed {
 		if at, ok := lifted[c.ID]; ok {
-			m.Promoted++
+			tx.minute(c.Type).Promoted++
 			promotions = append(promotions, [2]int64{c.ID, int64(at)})
 		}
-		return nil
-	}, int64(tx.now), tx.w.bootID, list(ids))
-	if err != nil || len(promotions) == 0 {
-		return claimed, err
 	}
-	_, err = tx.exec("noting lifted tasks", `UPDATE tasks SET promoted_at = o.at
+	if len(promotions) == 0 {
+		return nil
+	}
+	_, err := tx.exec("noting lifted tasks", `UPDATE tasks SET promoted_at = o.at
  FROM (SELECT value->>0 AS id, value->>1 AS at FROM json_each(?)) AS o WHERE tasks.id = o.id`, list(promotions))
-	return claimed, err
+	return err
 }
 
 // Release makes waiting tasks ready whose time has come, and returns them. A task that is not due, or no longer waits,

@@ -13,6 +13,7 @@ import (
 type Completion struct {
 	ID         int64
 	Type       string
+	TraceID    string // for the log; the row has its own
 	Attempt    int
 	State      State // what the task becomes; pending means that the run was cut off and is to be repeated
 	Outcome    string
@@ -29,6 +30,7 @@ type Completion struct {
 	Stack      string
 	Suspected  string // set when the run may have to be repeated although it did its work
 	CrashCount int    // crashes counted so far, this one included; 0 leaves the row's number
+	Written    bool   // set by Finish when a success at the first try is in its row; Ended has the others
 }
 
 // Ended is a run whose end has been written, and was not a first-try success: those need no further thought.
@@ -42,6 +44,7 @@ type Ended struct {
 func (tx *Tx) Finish(done []*Completion) ([]Ended, error) {
 	var bare, rich, other []*Completion
 	for _, c := range done {
+		c.Written = false // an earlier transaction with it may have failed
 		switch {
 		case c.State != StateSuccess || c.Attempt != 1:
 			other = append(other, c)
@@ -76,7 +79,7 @@ func (tx *Tx) succeedBare(done []*Completion) error {
 		ages = strconv.AppendInt(ages, int64(tx.now-c.FinishedAt), 10)
 	}
 	ages = append(ages, '}')
-	return tx.succeeded(done, `UPDATE tasks SET `+succeededSet+`, finished_at = ?1 - o.value FROM json_each(?2) AS o
+	return tx.succeeded(done, updateTasks+` SET `+succeededSet+`, finished_at = ?1 - o.value FROM json_each(?2) AS o
 WHERE tasks.id = CAST(o.key AS INTEGER) AND +tasks.state = 'running' AND tasks.attempt = 1`, string(ages))
 }
 
@@ -89,7 +92,7 @@ func (tx *Tx) succeed(done []*Completion) error {
 	for i, c := range done {
 		rows[i] = [4]any{c.ID, int64(c.FinishedAt), textOrNull(c.Result), textOrNull(c.Suspected)}
 	}
-	return tx.succeeded(done, `UPDATE tasks SET `+succeededSet+`, finished_at = o.finished, result = o.result,
+	return tx.succeeded(done, updateTasks+` SET `+succeededSet+`, finished_at = o.finished, result = o.result,
  suspected = coalesce(o.suspected, tasks.suspected)
 FROM (SELECT value->>0 AS id, value->>1 AS finished, value->>2 AS result, value->>3 AS suspected FROM json_each(?2)) AS o
 WHERE tasks.id = o.id AND +tasks.state = 'running' AND tasks.attempt = 1`, list(rows))
@@ -113,6 +116,7 @@ func (tx *Tx) succeeded(done []*Completion, text, rows string) error {
 		}
 	}
 	for _, c := range done {
+		c.Written = true
 		tx.noteFinish(c, StateSuccess)
 	}
 	return nil
@@ -219,7 +223,7 @@ func (tx *Tx) noteFinish(c *Completion, state State) {
 		m.Cancelled++
 	}
 	if c.StartedAt != 0 {
-		m.RunHist.Add(max(c.FinishedAt.Sub(c.StartedAt), 0))
+		m.ran(c.FinishedAt.Sub(c.StartedAt))
 	}
 }
 
@@ -265,8 +269,8 @@ func pairs(runs []RunKey) [][2]int64 {
 }
 
 // Lost puts back running rows of this process that nobody runs: they were claimed and then lost with a crashed actor.
-// Whoever calls it has made sure that no handler works on them. It returns what is ready again.
-func (tx *Tx) Lost(runs []RunKey) ([]Ready, error) {
+// Whoever calls it has made sure that no handler works on them. It returns what became of those that it knew.
+func (tx *Tx) Lost(runs []RunKey) ([]Ended, error) {
 	rows, err := tx.tasksByID(idsOf(runs))
 	if err != nil {
 		return nil, err
@@ -282,23 +286,13 @@ func (tx *Tx) Lost(runs []RunKey) ([]Ready, error) {
 			continue
 		}
 		done = append(done, &Completion{
-			ID: t.ID, Type: t.Type, Attempt: t.Attempt, State: StatePending, Outcome: OutcomeLost, Failures: t.Failures,
+			ID: t.ID, Type: t.Type, TraceID: t.TraceID, Attempt: t.Attempt, State: StatePending, Outcome: OutcomeLost, Failures: t.Failures,
 			StartedAt: t.StartedAt, FinishedAt: tx.now, Worker: t.Worker,
 			Suspected: fmt.Sprintf("run %d was claimed at %s and lost inside the process; it may have done its work",
 				t.Attempt, t.StartedAt.Time().Format(time.RFC3339)),
 		})
 	}
-	ended, err := tx.Finish(done)
-	if err != nil {
-		return nil, err
-	}
-	var ready []Ready
-	for _, c := range ended {
-		if c.State == StatePending {
-			ready = append(ready, c.Ready)
-		}
-	}
-	return ready, nil
+	return tx.Finish(done)
 }
 
 func idsOf(runs []RunKey) []int64 {

@@ -23,6 +23,13 @@ const walPages = 4000
 // walLimit is what the log file is cut back to, in bytes, once it could be moved.
 const walLimit = 64 << 20
 
+// Statements that change many tasks. When one fails, its whole transaction is rolled back, so that SQLite need not keep a
+// copy of every page to undo the statement alone.
+const (
+	insertTasks = "INSERT OR FAIL INTO tasks"
+	updateTasks = "UPDATE OR FAIL tasks"
+)
+
 // Conditions that need the database's own functions.
 const (
 	// tagged is that a task has a tag. Tags that are no JSON, which nothing writes, must not fail the list.
@@ -46,10 +53,16 @@ func synchronousOf(durability string) (string, error) {
 type connector struct {
 	driver *sqlite3.SQLiteDriver
 	dsn    string
+	file   ledgerFile
 }
 
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
-func (c connector) Driver() driver.Driver                        { return c.driver }
+func (c connector) Connect(context.Context) (driver.Conn, error) {
+	if err := c.file.check(); err != nil {
+		return nil, err
+	}
+	return c.driver.Open(c.dsn)
+}
+func (c connector) Driver() driver.Driver { return c.driver }
 
 // openWriter opens the one connection that writes. Its transactions begin IMMEDIATE: a transaction that read first and
 // then wanted to write could be refused at once, whatever the busy timeout.
@@ -60,7 +73,7 @@ func openWriter(path, synchronous string, timeout time.Duration) (*gorm.DB, erro
 		"_journal_mode":    {"WAL"},
 		"_synchronous":     {synchronous},
 		"_foreign_keys":    {"1"},
-		"_cache_size":      {"-32768"},
+		"_cache_size":      {"-8192"}, // what a commit touches; SQLite walks through the whole of it after many a commit
 		"_stmt_cache_size": {"64"},
 	}, fmt.Sprintf("PRAGMA journal_size_limit = %d; PRAGMA wal_autocheckpoint = %d; PRAGMA temp_store = MEMORY", walLimit, walPages))
 }
@@ -77,10 +90,25 @@ func openReader(path string) (*gorm.DB, error) {
 	}, "PRAGMA temp_store = MEMORY")
 }
 
+// openCheckpoints opens the connection that moves the log into the database. It cannot change a row.
+func openCheckpoints(path, synchronous string) (*gorm.DB, error) {
+	return openHandle(path, 1, url.Values{
+		"_query_only":      {"1"},
+		"_busy_timeout":    {"0"},
+		"_synchronous":     {synchronous},
+		"_cache_size":      {"-64"}, // it goes past the cache
+		"_stmt_cache_size": {"4"},
+	}, fmt.Sprintf("PRAGMA journal_size_limit = %d; PRAGMA wal_autocheckpoint = 0", walLimit))
+}
+
 // openHandle opens a GORM handle over a pool of so many connections. The driver caches prepared statements, and not
 // GORM: GORM's cache starts a goroutine that never ends.
 func openHandle(path string, connections int, params url.Values, pragmas string) (*gorm.DB, error) {
-	pool := sql.OpenDB(connector{dsn: dataSource(path, params), driver: &sqlite3.SQLiteDriver{
+	file, err := fileOf(path)
+	if err != nil {
+		return nil, err
+	}
+	pool := sql.OpenDB(connector{file: file, dsn: dataSource(path, params), driver: &sqlite3.SQLiteDriver{
 		ConnectHook: func(conn *sqlite3.SQLiteConn) error {
 			_, err := conn.Exec(pragmas, nil)
 			return err
@@ -134,14 +162,14 @@ func IsBusy(err error) bool {
 func IsFull(err error) bool { return codeOf(err) == sqlite3.ErrFull }
 
 // IsUnavailable reports whether err is the state of the database and its disk and not the fault of the statement: busy,
-// full, read-only, not to be opened, or an input/output error. The statement may be tried again.
+// full, read-only, not to be opened, replaced, or an input/output error. The statement may be tried again.
 func IsUnavailable(err error) bool {
 	switch codeOf(err) {
 	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrReadonly,
 		sqlite3.ErrCantOpen, sqlite3.ErrPerm, sqlite3.ErrProtocol, sqlite3.ErrNomem:
 		return true
 	}
-	return false
+	return errors.Is(err, ErrReplaced)
 }
 
 // IsConstraint reports whether err says that a row breaks a rule of the schema: a key that is taken, a NULL, a wrong type.

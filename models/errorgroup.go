@@ -18,6 +18,7 @@ type ErrorGroup struct {
 	N           int64
 	FirstAt     Instant
 	LastAt      Instant
+	Mark        GroupMark `gorm:"-"` // what people know of it; zero when they have said nothing
 }
 
 // errorMessageBytes bounds ErrorGroup.Message.
@@ -78,7 +79,7 @@ func (s *Store) ErrorGroups(ctx context.Context, limit int) ([]ErrorGroup, error
 	if err != nil {
 		return nil, fmt.Errorf("reading the groups of errors: %w", err)
 	}
-	return groups, nil
+	return groups, s.addMarks(ctx, groups)
 }
 
 // ErrorGroup reads one group, whether or not it has tasks now. It fails with ErrNotFound.
@@ -91,5 +92,7 @@ func (s *Store) ErrorGroup(ctx context.Context, typ, fingerprint string) (ErrorG
 	if err != nil {
 		return g, fmt.Errorf("reading a group of errors: %w", err)
 	}
-	return g, nil
+	one := []ErrorGroup{g}
+	err = s.addMarks(ctx, one)
+	return one[0], err
 }

@@ -21,11 +21,14 @@ type Filter struct {
 	Text        string // found in the error text, or a task id, or the start of a trace id
 	CreatedFrom Instant
 	CreatedTo   Instant // exclusive
-	Fingerprint string  // of failed and dead tasks; needs exactly one type
-	Schedule    string
-	Param       *Param
-	Suspected   bool
-	Before      int64 // keyset: only ids below this; 0 starts at the newest
+	// EndedFrom and EndedTo are about tasks that ended for good, at or after the one and before the other. No index serves
+	// them: of what was created before EndedTo the latest tasks are looked at.
+	EndedFrom, EndedTo Instant
+	Fingerprint        string // of failed and dead tasks; needs exactly one type
+	Schedule           string
+	Param              *Param
+	Suspected          bool
+	Before             int64 // keyset: only ids below this; 0 starts at the newest
 }
 
 // Param names tasks by one of their parameters.
@@ -63,13 +66,16 @@ func (f *Filter) sources(db *gorm.DB) (sources, rest []condition, err error) {
 	case f.UniqueKey != "":
 		others.UniqueKey = ""
 		sources = []condition{{"unique_key = ? AND unique_key IS NOT NULL", []any{f.UniqueKey}}}
+	case f.Schedule != "":
+		others.Schedule = ""
+		sources = []condition{{"schedule = ? AND schedule IS NOT NULL", []any{f.Schedule}}}
 	case f.Fingerprint != "" && len(f.Types) == 1:
 		others.Fingerprint, others.Types = "", nil
 		sources = []condition{{"type = ? AND fingerprint = ? AND fingerprint IS NOT NULL AND state IN ('failed', 'dead')", []any{f.Types[0], f.Fingerprint}}}
 	case f.Suspected:
 		others.Suspected = false
 		sources = []condition{{"suspected IS NOT NULL", nil}}
-	case len(f.states()) == 0 && len(f.Types) == 0:
+	case len(f.states()) == 0 && len(f.Types) == 0 && !f.errorsAlone():
 		sources = []condition{{everyRow, nil}}
 	default:
 		others.States, others.Types = nil, nil
@@ -85,6 +91,9 @@ func (f *Filter) stateSources(db *gorm.DB) (sources []condition, err error) {
 		states = States
 	}
 	for _, state := range states {
+		if state == StateSuccess && f.errorsAlone() {
+			continue
+		}
 		is := condition{"state = ? AND " + unlessSuccess, []any{state}}
 		if state == StateSuccess {
 			is = condition{"state = 'success'", nil}
@@ -103,7 +112,7 @@ func (f *Filter) stateSources(db *gorm.DB) (sources []condition, err error) {
 	return sources, nil
 }
 
-// conditions gives every field but the times and Before as a condition on a row. The unary plus keeps SQLite from
+// conditions gives every field but the times of creation and Before as a condition on a row. The unary plus keeps SQLite from
 // choosing an index for them: for a state it would take the one on the state, and read all of that.
 func (f *Filter) conditions() []condition {
 	var all []condition
@@ -114,6 +123,8 @@ func (f *Filter) conditions() []condition {
 	}
 	states := f.states()
 	add(len(states) > 0, "+state IN ?", states)
+	add(!f.EndedFrom.IsZero(), "+finished_at >= ?", int64(f.EndedFrom))
+	add(!f.EndedTo.IsZero(), "+finished_at < ?", int64(f.EndedTo))
 	add(len(f.Types) > 0, "+type IN ?", sorted(f.Types))
 	add(f.PriorityMin != 0, "+priority >= ?", f.PriorityMin)
 	add(f.PriorityMax != 0, "+priority <= ?", f.PriorityMax)
@@ -144,6 +155,13 @@ func (f *Filter) textual() condition {
 	}
 	c.sql += ")"
 	return c
+}
+
+// errorsAlone reports whether Text can only be found in errors, but for the task that it names by its id. A success keeps
+// no error, so that most tasks need not be looked at.
+func (f *Filter) errorsAlone() bool {
+	_, _, trace := f.textTrace()
+	return f.Text != "" && !trace
 }
 
 // textID is the task id that Text may mean.

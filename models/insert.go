@@ -10,7 +10,8 @@ import (
 // NewTask is a task to be stored, with every default already filled in. Insert sets ID or Held.
 type NewTask struct {
 	Task
-	Held *Task // the task that holds UniqueKey, when one does; then nothing was stored
+	Parent string // the caller's span, as W3C Trace Context names it; it is not stored
+	Held   *Task  // the task that holds UniqueKey, when one does; then nothing was stored
 }
 
 // IsStarted reports whether Insert stored the task as running already.
@@ -47,10 +48,13 @@ func shapeOf(t *NewTask) insertShape {
 	}
 }
 
-// The first two arguments of every INSERT are the instant of the transaction and the boot id; rows share them.
+// The first two arguments of every INSERT are the instant of the transaction and the boot id; rows share them. Neighbours
+// that are alike in what the caller did not choose anew for each share that as well: a third of the arguments is left.
 const (
 	insertShared  = 2
-	plainColumns  = "type, priority, max_retries, timeout_us, trace_id, enqueued_by, params"
+	alikeColumns  = "type, priority, max_retries, timeout_us, enqueued_by"
+	alikeArgs     = 5
+	plainColumns  = alikeColumns + ", trace_id, params"
 	plainArgs     = 7
 	fullColumns   = plainColumns + ", state, attempt, started_at, boot_id, run_at, ready_at, unique_key, schedule, scheduled_for, repeated_from, tags"
 	fullArgs      = 18
@@ -59,27 +63,43 @@ const (
 	startedValues = ", 'running', 1, ?1, ?2, ?1, ?1, ?1, ?1)"
 )
 
+// alikeRows is from how many neighbours on it is worth a statement of their own that they are alike.
+const alikeRows = 4
+
+func isAlike(a, b *NewTask) bool {
+	return a.Type == b.Type && a.Priority == b.Priority && a.MaxRetries == b.MaxRetries && a.TimeoutUS == b.TimeoutUS &&
+		a.EnqueuedBy == b.EnqueuedBy
+}
+
 type insertKey struct {
 	shape insertShape
+	alike bool
 	rows  int
 }
 
 var insertTexts = func() map[insertKey]string {
 	texts := map[insertKey]string{}
 	for _, n := range insertSizes {
-		texts[insertKey{shapePlain, n}] = insertText(plainColumns+plainSuffix, plainArgs, pendingValues, n)
-		texts[insertKey{shapeStarted, n}] = insertText(plainColumns+plainSuffix, plainArgs, startedValues, n)
-		texts[insertKey{shapeFull, n}] = insertText(fullColumns+", created_at, updated_at", fullArgs, ", ?1, ?1)", n)
+		for shape, values := range map[insertShape]string{shapePlain: pendingValues, shapeStarted: startedValues} {
+			texts[insertKey{shape, false, n}] = insertText(plainColumns+plainSuffix, 0, plainArgs, values, n)
+			texts[insertKey{shape, true, n}] = insertText(plainColumns+plainSuffix, alikeArgs, plainArgs-alikeArgs, values, n)
+		}
+		texts[insertKey{shapeFull, false, n}] = insertText(fullColumns+", created_at, updated_at", 0, fullArgs, ", ?1, ?1)", n)
 	}
 	return texts
 }()
 
-func insertText(columns string, args int, suffix string, rows int) string {
+// insertText is an INSERT of so many rows, each of which begins with the alike arguments and goes on with args of its own.
+func insertText(columns string, alike, args int, suffix string, rows int) string {
 	var b strings.Builder
-	b.WriteString("INSERT INTO tasks (" + columns + ") VALUES ")
+	b.WriteString(insertTasks + " (" + columns + ") VALUES ")
 	for r := range rows {
-		for a := range args {
-			b.WriteString(map[bool]string{true: "(", false: ", "}[a == 0] + "?" + strconv.Itoa(insertShared+1+r*args+a))
+		for a := range alike + args {
+			n := insertShared + 1 + a
+			if a >= alike {
+				n += r * args
+			}
+			b.WriteString(map[bool]string{true: "(", false: ", "}[a == 0] + "?" + strconv.Itoa(n))
 		}
 		b.WriteString(suffix)
 		if r < rows-1 {
@@ -115,7 +135,7 @@ func (tx *Tx) Insert(tasks []*NewTask, start func(typ string) bool) error {
 		m.Enqueued++
 		if t.Attempt > 0 {
 			m.Started++
-			m.WaitHist.Add(0)
+			m.waited(0)
 		}
 	}
 	if err := tx.insertRows(fresh); err != nil {
@@ -128,21 +148,21 @@ func (tx *Tx) Insert(tasks []*NewTask, start func(typ string) bool) error {
 func (tx *Tx) insertRows(tasks []*NewTask) error {
 	args := make([]any, 0, insertShared+insertSizes[0]*fullArgs)
 	for len(tasks) > 0 {
-		shape, n := shapeOf(tasks[0]), 1
-		for n < min(len(tasks), insertSizes[0]) && shapeOf(tasks[n]) == shape {
-			n++
-		}
-		n = insertSize(n)
+		key := nextInsert(tasks)
+		n := key.rows
 		args = append(args[:0], int64(tx.now), tx.w.bootID)
-		for _, t := range tasks[:n] {
-			args = append(args, t.Type, t.Priority, t.MaxRetries, t.TimeoutUS, t.TraceID, textOrNull(t.EnqueuedBy), t.Params)
-			if shape == shapeFull {
+		for i, t := range tasks[:n] {
+			if i == 0 || !key.alike {
+				args = append(args, t.Type, t.Priority, t.MaxRetries, t.TimeoutUS, textOrNull(t.EnqueuedBy))
+			}
+			args = append(args, t.TraceID, t.Params)
+			if key.shape == shapeFull {
 				args = append(args, string(t.State), t.Attempt, t.StartedAt.orNull(), textOrNull(t.BootID), int64(t.RunAt),
 					t.ReadyAt.orNull(), textOrNull(t.UniqueKey), textOrNull(t.Schedule), t.ScheduledFor.orNull(),
 					numberOrNull(t.RepeatedFrom), textOrNull(t.Tags))
 			}
 		}
-		res, err := tx.exec("storing new tasks", insertTexts[insertKey{shape, n}], args...)
+		res, err := tx.exec("storing new tasks", insertTexts[key], args...)
 		if err != nil {
 			return err
 		}
@@ -157,6 +177,21 @@ func (tx *Tx) insertRows(tasks []*NewTask) error {
 		tasks = tasks[n:]
 	}
 	return nil
+}
+
+// nextInsert chooses the statement for the first of the tasks, and for how many.
+func nextInsert(tasks []*NewTask) insertKey {
+	shape, same, alike := shapeOf(tasks[0]), 1, 1
+	for same < min(len(tasks), insertSizes[0]) && shapeOf(tasks[same]) == shape {
+		if alike == same && isAlike(tasks[0], tasks[same]) {
+			alike++
+		}
+		same++
+	}
+	if shape != shapeFull && alike >= alikeRows {
+		return insertKey{shape, true, insertSize(alike)}
+	}
+	return insertKey{shape, false, insertSize(same)}
 }
 
 func insertSize(rows int) int {

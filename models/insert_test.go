@@ -26,6 +26,33 @@ func TestInsertGivesEveryTaskTheIDOfItsRow(t *testing.T) {
 	}
 }
 
+// TestNeighboursAreStoredAsEachWas, however many of them are alike and share the arguments of a statement.
+func TestNeighboursAreStoredAsEachWas(t *testing.T) {
+	l := newLedger(t)
+	var rows []*NewTask
+	for run, n := range []int{1, 3, 4, 5, 70, 2, 20, 1, 1, 64} {
+		for i := range n {
+			rows = append(rows, &NewTask{Task: Task{Type: string(rune('a' + run%3)), Priority: 1 + run, MaxRetries: run, TimeoutUS: int64(run),
+				Params: fmt.Sprintf(`{"n": %d}`, i), TraceID: fmt.Sprint(run, "-", i), EnqueuedBy: map[bool]string{true: "ann"}[run%2 == 0]}})
+		}
+	}
+	started := 0
+	l.write(func(tx *Tx) error {
+		return tx.Insert(rows, func(typ string) bool {
+			if typ != "b" {
+				return false
+			}
+			started++
+			return started%30 != 0 // among those that start is one that does not
+		})
+	})
+	for i, r := range rows {
+		require.Equal(t, r.Task, l.task(r.ID))
+		require.Equal(t, rows[0].ID+int64(i), r.ID, "in the order of the tasks")
+	}
+	require.Equal(t, 74, started, "every task of the type was asked about")
+}
+
 func TestAnInsertedTaskIsReadyWhenItsTimeHasCome(t *testing.T) {
 	l := newLedger(t)
 	future := At(time.Now().Add(time.Hour))

@@ -16,8 +16,6 @@ import (
 const (
 	// pageLimit is the most tasks of one page.
 	pageLimit = 1000
-	// walkLimit is the usual Store.walk.
-	walkLimit = 20_000
 	// unionLimit is how many sources one statement merges; SQLite takes at most 500.
 	unionLimit = 50
 	// namedLimit is the most tasks that a text may name by the start of their trace ids. A start that more have in common
@@ -42,8 +40,11 @@ var previewColumns = fmt.Sprintf(`id, type, state, priority, attempt, failures, 
 type Page struct {
 	Tasks []Task // with Cut set where Params, Result or Error hold only their first 2 KB
 	// Next is the Filter.Before of the next page, 0 when there is none. A page may be short of the limit, even empty, and
-	// still have a next one: a filter that no index serves looks at 20,000 tasks for a page and no more.
+	// still have a next one: a filter that no index serves looks at 100,000 tasks for a page, or at fewer where that would
+	// take long.
 	Next int64
+	// Searched is set on such a short page: tasks that were created since then have all been looked at.
+	Searched Instant
 }
 
 // List gives a page of up to limit tasks (at most 1,000). CreatedFrom and CreatedTo find their rows through the ids and
@@ -51,13 +52,19 @@ type Page struct {
 // trace id is on the first page however old it is, and once more on the page where it belongs.
 func (s *Store) List(ctx context.Context, f Filter, limit int) (Page, error) {
 	var page Page
+	limit = min(max(limit, 1), pageLimit)
 	// One transaction, so that the rows still fit the filter by which their ids were found.
 	err := s.reader.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		ids, next, err := s.listIDs(tx, f, min(max(limit, 1), pageLimit))
+		ids, next, err := s.listIDs(tx, f, limit)
 		if err != nil {
 			return err
 		}
 		page.Next = next
+		if next != 0 && len(ids) < limit {
+			if page.Searched, err = createdFrom(tx, next); err != nil {
+				return err
+			}
+		}
 		page.Tasks, err = previews(tx, ids)
 		return err
 	})
@@ -108,25 +115,23 @@ func descending(a, b int64) int { return cmp.Compare(b, a) }
 // listIDs gives the ids of one page and the cursor of the next.
 func (s *Store) listIDs(tx *gorm.DB, f Filter, limit int) (ids []int64, next int64, err error) {
 	sources, rest, err := f.sources(tx)
-	if err != nil || len(sources) == 0 {
+	if err != nil {
 		return nil, 0, err
 	}
 	w, err := windowOf(tx, f)
 	if err != nil {
 		return nil, 0, err
 	}
-	low := w.low
-	if len(rest) > 0 {
-		if w.low, err = w.floor(tx, sources, s.walk); err != nil {
-			return nil, 0, err
+	if len(rest) == 0 {
+		ids, err = merge(tx, sources, w.conditions(), limit+1)
+	} else {
+		var reached int64
+		if ids, reached, err = s.descend(tx, sources, rest, w, limit+1); reached > w.low {
+			next = reached
 		}
 	}
-	ids, err = merge(tx, sources, append(rest, w.conditions()...), limit+1)
 	if err != nil {
 		return nil, 0, err
-	}
-	if w.low > low {
-		next = w.low
 	}
 	if f.Text != "" && f.Before == 0 {
 		named, err := f.named(tx, w)

@@ -30,7 +30,7 @@ func fits(f Filter, t Task) bool {
 		(f.TraceID == "" || t.TraceID == f.TraceID) && (f.UniqueKey == "" || t.UniqueKey == f.UniqueKey) &&
 		(f.Tag == "" || slices.Contains(tags, f.Tag)) && (f.Text == "" || textFits) &&
 		(f.CreatedFrom == 0 || t.CreatedAt >= f.CreatedFrom) && (f.CreatedTo == 0 || t.CreatedAt < f.CreatedTo) &&
-		(!f.Suspected || t.Suspected != "")
+		(!f.Suspected || t.Suspected != "") && (f.Schedule == "" || t.Schedule == f.Schedule)
 }
 
 func TestPagesHoldExactlyTheTasksOfTheFilter(t *testing.T) {
@@ -46,10 +46,14 @@ func TestPagesHoldExactlyTheTasksOfTheFilter(t *testing.T) {
 			"tags":       pick(i, nil, `["x"]`, `["y","x"]`, `["xx"]`, `{"x`, `[]`),
 			"error":      pick(i+1, nil, "connection refused", "100% Refused_", "code 42"),
 			"suspected":  pick(i+2, nil, nil, nil, nil, "the process died"),
+			"schedule":   pick(i+3, nil, nil, "nightly", "hourly"),
 			"created_at": int64(minute) * int64(1+i+i/100*50),
 		})
 	}
 	for i, r := range rows {
+		if r["state"] == StateSuccess {
+			r["error"] = nil // as Finish leaves it
+		}
 		if i%5 == 0 && !slices.Contains([]State{StatePending, StateRunning, StateRetryWait}, r["state"].(State)) {
 			r["unique_key"] = fmt.Sprint("key", i%3)
 		}
@@ -83,6 +87,9 @@ func TestPagesHoldExactlyTheTasksOfTheFilter(t *testing.T) {
 			f.CreatedTo = minute * Instant(rapid.IntRange(0, 400).Draw(rt, "to"))
 		}
 		f.Suspected = some("suspected")
+		if some("schedule") {
+			f.Schedule = rapid.SampledFrom([]string{"nightly", "hourly", "none"}).Draw(rt, "a schedule")
+		}
 		s.walk = rapid.SampledFrom([]int{10, 100, walkLimit}).Draw(rt, "walk")
 		limit := rapid.SampledFrom([]int{1, 7, 1000}).Draw(rt, "limit")
 
@@ -153,7 +160,7 @@ func TestPageLooksAtNoMoreRowsThanItsLimitAndSaysWhereToGoOn(t *testing.T) {
 	page, err = s.List(t.Context(), Filter{Text: "3"}, 5)
 	require.NoError(t, err)
 	require.Equal(t, []int64{3}, taskIDsOf(page.Tasks))
-	require.Equal(t, int64(91), page.Next)
+	require.Zero(t, page.Next, "no success has an error to look at")
 
 	tasks, err := s.Tasks(t.Context(), Filter{}, 0)
 	require.NoError(t, err)
@@ -166,6 +173,35 @@ func TestPageLooksAtNoMoreRowsThanItsLimitAndSaysWhereToGoOn(t *testing.T) {
 	require.Len(t, ids, 25)
 	require.Equal(t, int64(100), ids[0])
 	require.Equal(t, int64(76), ids[24])
+}
+
+func TestPageEndsWhenItsTimeIsOverAndSaysHowFarItLooked(t *testing.T) {
+	s := openStore(t)
+	rows := make([]row, 3*walkStep)
+	for i := range rows {
+		rows[i] = row{"priority": 5, "state": StateSuccess, "created_at": int64(minute) * int64(1+i)}
+	}
+	rows[0]["priority"] = 1
+	seedTasks(t, s, rows...)
+	s.walkTime = 0
+
+	page, err := s.List(t.Context(), Filter{PriorityMax: 1}, 5)
+	require.NoError(t, err)
+	require.Equal(t, Page{Next: 2*walkStep + 1, Searched: minute * (2*walkStep + 1)}, page, "one step is looked at whatever the time")
+	got, err := pages(t.Context(), s, Filter{PriorityMax: 1}, 5)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1}, got)
+
+	s.walkTime = time.Hour
+	page, err = s.List(t.Context(), Filter{PriorityMax: 1}, 5)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1}, taskIDsOf(page.Tasks))
+	require.Zero(t, page.Next)
+	require.Zero(t, page.Searched, "it looked at all there is")
+	page, err = s.List(t.Context(), Filter{PriorityMin: 5}, 5)
+	require.NoError(t, err)
+	require.NotZero(t, page.Next)
+	require.Zero(t, page.Searched, "a full page says nothing")
 }
 
 func TestListIsSmallWhateverThePayloads(t *testing.T) {

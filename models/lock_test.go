@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -92,4 +93,34 @@ func TestLockFileWithoutSenseStillLocks(t *testing.T) {
 		require.EqualError(t, err, "the database "+path+" is in use by another process")
 		require.NoError(t, lock.release())
 	}
+}
+
+// A process that is killed while it starts a child leaves its lock to the child until that has become another program.
+func TestTheLockOfADeadProcessIsWaitedForAndThatOfALiveOneIsNot(t *testing.T) {
+	ended := exec.Command("true")
+	require.NoError(t, ended.Run())
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		for pid, waits := range map[int]bool{ended.Process.Pid: true, os.Getpid(): false} {
+			path := filepath.Join(t.TempDir(), "reax.db")
+			first, err := acquireLock(path)
+			require.NoError(t, err)
+			first.own = holder{PID: pid, Host: host}
+			require.NoError(t, first.write())
+			go func() {
+				time.Sleep(time.Second)
+				_ = first.file.Close()
+			}()
+			second, err := acquireLock(path)
+			if !waits {
+				var locked *LockedError
+				require.ErrorAs(t, err, &locked)
+				continue
+			}
+			require.NoError(t, err)
+			require.NoError(t, second.release())
+		}
+		time.Sleep(2 * time.Second)
+	})
 }

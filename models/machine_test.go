@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -31,15 +32,22 @@ func (k known) holdsKey() bool {
 
 // ledgerMachine does the same to a ledger and to a map.
 type ledgerMachine struct {
-	store *Store
-	w     *Writer
-	boots int
-	tasks map[int64]*known
+	folder string
+	store  *Store
+	w      *Writer
+	boots  int
+	tasks  map[int64]*known
 }
 
 func (m *ledgerMachine) reboot() {
 	m.boots++
 	m.w = NewWriter(m.store, fmt.Sprintf("boot %d", m.boots))
+}
+
+func (m *ledgerMachine) open(t require.TestingT, path string) {
+	store, err := Open(context.Background(), Config{Path: path, Durability: DurabilityNormal, Logger: silent})
+	require.NoError(t, err)
+	m.store = store
 }
 
 func (m *ledgerMachine) write(t *rapid.T, f func(tx *Tx)) {
@@ -195,11 +203,15 @@ func (m *ledgerMachine) change(t *rapid.T) {
 	action := rapid.SampledFrom([]string{ActionRetry, ActionCancel, ActionDiscard}).Draw(t, "action")
 	ids := m.some(t)
 	var changed *Changed
-	m.write(t, func(tx *Tx) {
-		var err error
-		changed, err = tx.Change(action, ids, Actor{Name: "ann"})
-		require.NoError(t, err)
-	})
+	if rapid.Bool().Draw(t, "in bulk") {
+		changed = &m.bulk(t, action, ids, BulkStep{IDs: ids}).Changed
+	} else {
+		m.write(t, func(tx *Tx) {
+			var err error
+			changed, err = tx.Change(action, ids, Actor{Name: "ann"})
+			require.NoError(t, err)
+		})
+	}
 	done := map[int64]bool{}
 	for i := range changed.Tasks {
 		done[changed.Tasks[i].ID] = true
@@ -217,7 +229,7 @@ func (m *ledgerMachine) change(t *rapid.T) {
 		switch {
 		case action == ActionRetry && (ended || k.state == StateCancelled) && !held:
 			k.state, k.ready, k.due, k.failures, k.crashes, k.cancel = StatePending, true, true, 0, 0, false
-		case action == ActionRetry && k.state == StateRetryWait:
+		case action == ActionRetry && (k.state == StateRetryWait || k.state == StatePending && !k.ready):
 			k.state, k.ready, k.due = StatePending, true, true
 		case action == ActionCancel && k.state.IsWaiting(), action == ActionDiscard && ended:
 			k.state, k.ready = StateCancelled, false
@@ -228,6 +240,65 @@ func (m *ledgerMachine) change(t *rapid.T) {
 			continue
 		}
 		require.True(t, done[id], "%s of a task that was refused", action)
+	}
+}
+
+// bulk does one step of a new bulk action, twice: the second time it must do nothing.
+func (m *ledgerMachine) bulk(t *rapid.T, action string, ids []int64, step BulkStep) *BulkStepped {
+	var first *BulkStepped
+	m.write(t, func(tx *Tx) {
+		run, err := tx.PlanBulk(BulkRun{Action: action, Actor: "ann"}, ids)
+		require.NoError(t, err)
+		_, err = tx.StartBulk(run.ID, 0, Actor{Name: "ann"})
+		require.NoError(t, err)
+		step.RunID = run.ID
+	})
+	for range 2 {
+		m.write(t, func(tx *Tx) {
+			out, err := tx.StepBulk(&step)
+			require.NoError(t, err)
+			require.Equal(t, BulkDone, out.Run.State)
+			if first == nil {
+				first = out
+			} else {
+				require.Empty(t, out.Changed.Tasks)
+				require.Empty(t, out.Changed.Stop)
+			}
+		})
+	}
+	require.Equal(t, len(ids), first.Run.Done+first.Run.Skipped)
+	return first
+}
+
+// replace discards ended tasks for copies of them.
+func (m *ledgerMachine) replace(t *rapid.T) {
+	ids := m.some(t)
+	var pairs []Replacement
+	for _, id := range ids {
+		k := m.tasks[id]
+		if k == nil {
+			k = &known{typ: "a"}
+		}
+		pairs = append(pairs, Replacement{ID: id, New: &NewTask{Task: Task{Type: k.typ, Priority: 5, MaxRetries: 3, Params: "{}", TraceID: "t", UniqueKey: k.key, RepeatedFrom: id}}})
+	}
+	out := m.bulk(t, ActionReplace, ids, BulkStep{Replace: pairs})
+	made := map[int64]*NewTask{}
+	for _, n := range out.Made {
+		made[n.RepeatedFrom] = n
+	}
+	for _, id := range ids {
+		k := m.tasks[id]
+		if k == nil || k.state != StateFailed && k.state != StateDead {
+			require.Nil(t, made[id])
+			continue
+		}
+		if _, held := m.holder(k.key); held {
+			require.Nil(t, made[id])
+			continue
+		}
+		require.NotNil(t, made[id])
+		k.state, k.ready = StateCancelled, false
+		m.tasks[made[id].ID] = &known{typ: k.typ, key: k.key, state: StatePending, ready: true, due: true}
 	}
 }
 
@@ -265,9 +336,14 @@ func (m *ledgerMachine) lost(t *rapid.T) {
 	var ready []Ready
 	m.write(t, func(tx *Tx) {
 		require.NoError(t, tx.MarkStuck(keys))
-		var err error
-		ready, err = tx.Lost(keys)
+		ended, err := tx.Lost(keys)
 		require.NoError(t, err)
+		ready = nil
+		for _, e := range ended {
+			if e.State == StatePending {
+				ready = append(ready, e.Ready)
+			}
+		}
 	})
 	var want, have []int64
 	for _, key := range keys {
@@ -288,41 +364,6 @@ func (m *ledgerMachine) lost(t *rapid.T) {
 		have = append(have, r.ID)
 	}
 	require.ElementsMatch(t, want, have)
-}
-
-// crash lets the process die and start again. Type b holds what was running.
-func (m *ledgerMachine) crash(t *rapid.T) {
-	died := m.w.bootID
-	m.reboot()
-	m.write(t, func(tx *Tx) {
-		_, err := tx.Recover(func(typ string) bool { return typ == "b" })
-		require.NoError(t, err)
-	})
-	quarantined := false
-	for _, k := range m.tasks {
-		quarantined = quarantined || k.state == StateRunning && k.crashes >= aloneAfter
-	}
-	for _, k := range m.tasks {
-		if k.state != StateRunning {
-			continue
-		}
-		require.Equal(t, died, k.boot)
-		if !quarantined || k.crashes >= aloneAfter {
-			k.crashes++
-		}
-		switch {
-		case k.cancel:
-			k.state = StateCancelled
-		case k.crashes >= crashLimit:
-			k.state = StateDead
-		case k.typ == "b":
-			k.state = StateFailed
-		default:
-			k.state = StatePending
-		}
-		k.ready = k.state == StatePending
-		k.due = k.ready
-	}
 }
 
 func (m *ledgerMachine) purge(t *rapid.T) {
@@ -382,21 +423,20 @@ func (m *ledgerMachine) check(t *rapid.T, before map[int64]State) {
 
 // TestTheLedgerDoesWhatAMapWouldDo walks through everything the journal can ask for, in any order.
 func TestTheLedgerDoesWhatAMapWouldDo(t *testing.T) {
-	store, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "reax.db"), Durability: DurabilityNormal, Logger: silent})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, store.Close()) }()
-	boots := 0
+	last := &ledgerMachine{folder: t.TempDir()}
+	last.open(t, filepath.Join(last.folder, "0.db"))
+	defer func() { require.NoError(t, last.store.Close()) }()
 	rapid.Check(t, func(rt *rapid.T) {
-		for _, table := range []string{"tasks", "attempts", "task_logs", "counts", "minute_stats", "audit"} {
-			require.NoError(rt, store.Writer().Exec("DELETE FROM "+table).Error)
+		for _, table := range []string{"tasks", "attempts", "task_logs", "counts", "minute_stats", "bulk_runs", "bulk_sets", "bulk_tasks", "bulk_skips"} {
+			require.NoError(rt, last.store.Writer().Exec("DELETE FROM "+table).Error)
 		}
-		m := &ledgerMachine{store: store, tasks: map[int64]*known{}, boots: boots}
-		defer func() { boots = m.boots }()
+		m := &ledgerMachine{folder: last.folder, store: last.store, tasks: map[int64]*known{}, boots: last.boots}
+		last = m
 		m.reboot()
 		before := map[int64]State{}
 		rt.Repeat(map[string]func(*rapid.T){
-			"insert": m.insert, "claim": m.claim, "claim more": m.claim, "finish": m.finish, "finish more": m.finish, "change": m.change,
-			"release": m.release, "lost": m.lost, "crash": m.crash, "purge": m.purge,
+			"insert": m.insert, "claim": m.claim, "claim more": m.claim, "finish": m.finish, "finish more": m.finish, "change": m.change, "replace": m.replace,
+			"release": m.release, "lost": m.lost, "crash": m.crash, "torn": m.torn, "purge": m.purge,
 			"": func(rt *rapid.T) {
 				m.check(rt, before)
 				clear(before)

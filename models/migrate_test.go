@@ -12,7 +12,7 @@ import (
 )
 
 // rowsOf names every struct that is a row of a table.
-var rowsOf = []any{Task{}, Attempt{}, LogLine{}, TypeSetting{}, Count{}, ErrorGroup{}, MinuteStat{}, Audit{}, Boot{}, Schedule{}, Occurrence{}}
+var rowsOf = []any{Task{}, Attempt{}, LogLine{}, TypeSetting{}, Count{}, ErrorGroup{}, MinuteStat{}, Audit{}, Boot{}, Schedule{}, Occurrence{}, BulkRun{}, BulkChange{}, BulkSkip{}, bulkSet{}, GroupMark{}, AuditHorizon{}, User{}, Session{}, Token{}, AlertRule{}, AlertMute{}, Alert{}, Incident{}, IncidentUpdate{}, DayStat{}}
 
 // columnsOf gives the columns of a table as the migrations made it.
 func columnsOf(t *testing.T, s *Store, table string) []string {

@@ -19,7 +19,7 @@ func (tx *Tx) Purge(ids []int64) (int64, error) {
 		tx.ungrouped(doomed[i].Type, doomed[i].State, doomed[i].Fingerprint)
 		tx.moved(doomed[i].Type, doomed[i].State, "")
 	}
-	for _, where := range []string{"task_logs WHERE task_id", "attempts WHERE task_id", "tasks WHERE id"} {
+	for _, where := range []string{"task_logs WHERE task_id", "attempts WHERE task_id", "bulk_tasks WHERE task_id", "tasks WHERE id"} {
 		if _, err := tx.exec("deleting old tasks", "DELETE FROM "+where+" IN (SELECT value FROM json_each(?))", list(ids)); err != nil {
 			return 0, err
 		}

@@ -63,6 +63,9 @@ func (s *Store) AuditOf(ctx context.Context, target, targetID string, limit int)
 	if err != nil {
 		return nil, fmt.Errorf("reading the audit of %s %s: %w", target, targetID, err)
 	}
+	if target == "task" {
+		return s.withBulk(ctx, targetID, entries, limit)
+	}
 	return entries, nil
 }
 

@@ -19,13 +19,14 @@ func IsQuarantined(crashes int) bool { return crashes >= aloneAfter }
 type Recovered struct {
 	Requeued, Held, Dead, Cancelled int
 	Ready                           []Ready
+	Ended                           []Ended // every run that was cut off
 }
 
 // Recover ends the runs that a former process left in state running: no more than that process had workers. holds says
 // for which types a crash parks the task as failed.
 func (tx *Tx) Recover(holds func(typ string) bool) (Recovered, error) {
 	var left []Task
-	err := tx.db.Raw(`SELECT id, type, attempt, failures, crashes, started_at, worker, boot_id, cancel_requested_at FROM tasks
+	err := tx.db.Raw(`SELECT id, type, trace_id, attempt, failures, crashes, started_at, worker, boot_id, cancel_requested_at FROM tasks
  WHERE state = 'running' AND state <> 'success' AND boot_id <> ? ORDER BY id`, tx.w.bootID).Scan(&left).Error
 	if err != nil {
 		return Recovered{}, fmt.Errorf("looking for runs of a former process: %w", err)
@@ -45,6 +46,7 @@ func (tx *Tx) Recover(holds func(typ string) bool) (Recovered, error) {
 		done[i] = afterCrash(t, crashes, holds(t.Type), tx.now)
 	}
 	ended, err := tx.Finish(done)
+	sum.Ended = ended
 	for i := range ended {
 		switch ended[i].State {
 		case StatePending:
@@ -78,7 +80,7 @@ func (tx *Tx) quarantinedBoots() (map[string]bool, error) {
 
 func afterCrash(t *Task, crashes int, hold bool, now Instant) *Completion {
 	c := &Completion{
-		ID: t.ID, Type: t.Type, Attempt: t.Attempt, State: StatePending, Outcome: OutcomeCrashed, Failures: t.Failures,
+		ID: t.ID, Type: t.Type, TraceID: t.TraceID, Attempt: t.Attempt, State: StatePending, Outcome: OutcomeCrashed, Failures: t.Failures,
 		StartedAt: t.StartedAt, FinishedAt: now, Worker: t.Worker, BootID: t.BootID, ErrorKind: "crash", CrashCount: crashes,
 		Error:     fmt.Sprintf("the process died while run %d was going on", t.Attempt),
 		Suspected: fmt.Sprintf("the process died during run %d, started %s; it may have done its work", t.Attempt, t.StartedAt.Time().Format(time.RFC3339)),

@@ -61,17 +61,18 @@ func TestLostRunsGoBackOnlyIfTheyAreThisProcessesAndTheLatest(t *testing.T) {
 	l := newLedger(t)
 	ids := l.add(2)
 	l.claim(ids...)
-	lost := func(runs ...RunKey) (ready []Ready) {
+	lost := func(runs ...RunKey) (ended []Ended) {
 		l.write(func(tx *Tx) (err error) {
-			ready, err = tx.Lost(runs)
+			ended, err = tx.Lost(runs)
 			return err
 		})
-		return ready
+		return ended
 	}
 	require.Empty(t, lost(RunKey{ids[0], 2}, RunKey{999, 1}), "another run of it, and no task at all")
-	ready := lost(RunKey{ids[0], 1})
-	require.Len(t, ready, 1)
-	require.Equal(t, 1, ready[0].Attempt)
+	ended := lost(RunKey{ids[0], 1})
+	require.Len(t, ended, 1)
+	require.Equal(t, 1, ended[0].Ready.Attempt)
+	require.Equal(t, l.task(ids[0]).TraceID, ended[0].TraceID)
 	require.Empty(t, lost(RunKey{ids[0], 1}), "it runs no more")
 	row := l.task(ids[0])
 	require.Zero(t, row.Failures)

@@ -34,6 +34,9 @@ type DueTask struct {
 	replaces bool
 }
 
+// Outcome is what Fire made of the occurrence: one of the Occurrence constants, or empty when it was left as it was.
+func (d *DueTask) Outcome() string { return d.outcome }
+
 // Fired is what became of a Firing.
 type Fired struct {
 	*Firing
@@ -113,7 +116,7 @@ func (tx *Tx) planFire(firings []*Firing) (*firePlan, error) {
 		return nil, err
 	}
 	if len(names) > 0 {
-		err := tx.query("looking for unfinished tasks of schedules", `SELECT value, (SELECT id FROM tasks WHERE schedule = value AND `+unfinished+` LIMIT 1)
+		err := tx.query("looking for unfinished tasks of schedules", `SELECT value, (SELECT id FROM tasks INDEXED BY tasks_schedule WHERE schedule = value AND `+unfinished+` LIMIT 1)
  FROM json_each(?)`, func(r *sql.Rows) error {
 			var name string
 			var id sql.NullInt64
@@ -151,6 +154,7 @@ func (tx *Tx) planFire(firings []*Firing) (*firePlan, error) {
 }
 
 // unfinished repeats the condition of the index on the schedule of a task word for word.
+// A statement that has it names its index: another one has all tasks of a schedule, and SQLite cannot know that it is longer.
 const unfinished = "schedule IS NOT NULL AND state IN ('pending', 'running', 'retry_wait')"
 
 // takes reports whether a firing still fits its schedule. It says yes once a schedule and transaction.

@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 )
@@ -27,17 +28,17 @@ func (s *Store) TaskStates(ctx context.Context, ids []int64) (map[int64]State, e
 	if err != nil {
 		return nil, fmt.Errorf("writing the ids of tasks: %w", err)
 	}
-	var rows []struct {
-		ID    int64
-		State State
+	keep := func(rows *sql.Rows) (_ struct{}, err error) {
+		var id int64
+		var state State
+		err = rows.Scan(&id, &state)
+		states[id] = state
+		return struct{}{}, err
 	}
-	err = s.reader.WithContext(ctx).
-		Raw("SELECT t.id, t.state FROM json_each(?) AS e CROSS JOIN tasks AS t ON t.id = e.value", string(text)).Scan(&rows).Error
+	_, err = collect(s.reader.WithContext(ctx), keep,
+		"SELECT t.id, t.state FROM json_each(?) AS e CROSS JOIN tasks AS t ON t.id = e.value", string(text))
 	if err != nil {
 		return nil, fmt.Errorf("reading the states of tasks: %w", err)
-	}
-	for _, r := range rows {
-		states[r.ID] = r.State
 	}
 	return states, nil
 }

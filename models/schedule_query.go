@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -32,12 +33,18 @@ func (s *Store) Schedule(ctx context.Context, name string) (Schedule, error) {
 
 // Occurrences gives up to limit occurrences of a schedule, newest first.
 func (s *Store) Occurrences(ctx context.Context, scheduleID int64, limit int) ([]Occurrence, error) {
-	var all []Occurrence
-	err := s.reader.WithContext(ctx).Where("schedule_id = ?", scheduleID).Order("at DESC").Limit(max(limit, 0)).Find(&all).Error
+	all, err := collect(s.reader.WithContext(ctx), scanOccurrence, `SELECT schedule_id, at, outcome, coalesce(task_id, 0), late, coalesce(blocked_by, 0),
+ coalesce(note, ''), created_at FROM occurrences WHERE schedule_id = ? ORDER BY at DESC LIMIT ?`, scheduleID, max(limit, 0))
 	if err != nil {
 		return nil, fmt.Errorf("reading the occurrences of a schedule: %w", err)
 	}
 	return all, nil
+}
+
+// scanOccurrence reads a row by hand: a page of schedules has thousands of them.
+func scanOccurrence(rows *sql.Rows) (o Occurrence, err error) {
+	err = rows.Scan(&o.ScheduleID, &o.At, &o.Outcome, &o.TaskID, &o.Late, &o.BlockedBy, &o.Note, &o.CreatedAt)
+	return o, err
 }
 
 // The rows of the partial indexes on schedules, word for word.
@@ -98,7 +105,7 @@ func (s *Store) QueuedOccurrences(ctx context.Context, limit int) (free []Queued
 	}
 	err = db.Raw(`SELECT s.*, o.at AS queued_at, o.late AS queued_late FROM occurrences AS o CROSS JOIN schedules AS s ON s.id = o.schedule_id
  WHERE o.outcome = 'queued' AND s.paused = 0
- AND NOT EXISTS (SELECT 1 FROM tasks WHERE schedule = s.name AND `+unfinished+`) LIMIT ?`, limit).Scan(&rows).Error
+ AND NOT EXISTS (SELECT 1 FROM tasks INDEXED BY tasks_schedule WHERE schedule = s.name AND `+unfinished+`) LIMIT ?`, limit).Scan(&rows).Error
 	if err != nil {
 		return nil, false, fmt.Errorf("reading the occurrences that wait: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"gorm.io/gorm"
@@ -59,7 +60,7 @@ func (tx *Tx) SaveSchedules(saves []ScheduleSave, doomed []int64, by Actor) (*Sc
 		if err := tx.deleteSchedule(row.ID); err != nil {
 			return nil, err
 		}
-		audits = append(audits, Audit{Action: "delete", Target: "schedule", TargetID: row.Name, Before: definitionText(definitionOf(&row))})
+		audits = append(audits, Audit{Action: "delete", Target: "schedule", TargetID: row.Name, Before: tx.definitionText(definitionOf(&row))})
 	}
 	for i := range saves {
 		row, entry, err := tx.saveSchedule(before[i], &saves[i], by)
@@ -136,7 +137,7 @@ func (tx *Tx) saveSchedule(before Schedule, save *ScheduleSave, by Actor) (Sched
 		if s.ID, err = res.LastInsertId(); err != nil {
 			return s, entry, fmt.Errorf("reading the id of a new schedule: %w", err)
 		}
-		entry.After = definitionText(definitionOf(&s))
+		entry.After = tx.definitionText(definitionOf(&s))
 		row, err := tx.scheduleByID(s.ID)
 		return row, entry, err
 	}
@@ -151,22 +152,29 @@ func (tx *Tx) saveSchedule(before Schedule, save *ScheduleSave, by Actor) (Sched
 		return s, entry, err
 	}
 	if s.Name != before.Name { // its unfinished tasks go on to block it
-		_, err := tx.exec("renaming the schedule of tasks", "UPDATE tasks SET schedule = ? WHERE schedule = ? AND "+unfinished, s.Name, before.Name)
+		_, err := tx.exec("renaming the schedule of tasks", "UPDATE tasks INDEXED BY tasks_schedule SET schedule = ? WHERE schedule = ? AND "+unfinished, s.Name, before.Name)
 		if err != nil {
 			return s, entry, err
 		}
 	}
 	entry.Action = "update"
-	entry.Before, entry.After = definitionChange(definitionOf(&before), definitionOf(&s))
+	was, is := definitionOf(&before), definitionOf(&s)
+	was.leave(is)
+	entry.Before, entry.After = tx.definitionText(was), tx.definitionText(is)
 	row, err := tx.scheduleByID(s.ID)
 	return row, entry, err
 }
 
-// definitionOf is what a person would call the schedule, for the audit.
-func definitionOf(s *Schedule) map[string]string {
+// definition is what a person would call the schedule, for the audit: its parts by name, and the type of its tasks.
+type definition struct {
+	parts map[string]string
+	task  string
+}
+
+func definitionOf(s *Schedule) definition {
 	all := map[string]string{
 		"name": s.Name, "task": s.Task, "cron": s.Cron, "timezone": s.Timezone, "tags": s.Tags, "missed": s.Missed, "overlap": s.Overlap,
-		"params": CutText(s.Params, previewLimit),
+		"params": s.Params,
 	}
 	for name, at := range map[string]Instant{"at": s.At, "anchor": s.Anchor} {
 		if at != 0 {
@@ -179,38 +187,29 @@ func definitionOf(s *Schedule) map[string]string {
 	if s.Priority != 0 {
 		all["priority"] = fmt.Sprint(s.Priority)
 	}
-	return all
+	return definition{all, s.Task}
 }
 
-// definitionChange gives the parts that differ, before and after.
-func definitionChange(before, after map[string]string) (string, string) {
-	for _, name := range keysOfBoth(before, after) {
-		if before[name] == after[name] {
-			delete(before, name)
-			delete(after, name)
+// leave takes the parts that are the same out of both.
+func (d definition) leave(other definition) {
+	for name, value := range d.parts {
+		if other.parts[name] == value {
+			delete(d.parts, name)
+			delete(other.parts, name)
 		}
 	}
-	return definitionText(before), definitionText(after)
 }
 
-func keysOfBoth(a, b map[string]string) []string {
-	names := make([]string, 0, len(a)+len(b))
-	for name := range a {
-		names = append(names, name)
-	}
-	for name := range b {
-		names = append(names, name)
-	}
-	return names
-}
-
-func definitionText(parts map[string]string) string {
-	for name, value := range parts {
-		if value == "" {
-			delete(parts, name)
+// definitionText is a definition as the audit keeps it: without empty parts, and without what is secret.
+func (tx *Tx) definitionText(d definition) string {
+	if params := d.parts["params"]; params != "" {
+		if tx.w.Shown != nil {
+			params = tx.w.Shown(d.task, params)
 		}
+		d.parts["params"] = CutText(params, previewLimit)
 	}
-	b, err := json.Marshal(parts)
+	maps.DeleteFunc(d.parts, func(_, value string) bool { return value == "" })
+	b, err := json.Marshal(d.parts)
 	if err != nil {
 		panic(err) // strings alone
 	}

@@ -1,5 +1,7 @@
 package models
 
+import "time"
+
 // ScheduleSwitch pauses a schedule, or resumes it.
 type ScheduleSwitch struct {
 	ID, Version int64 // as they were read
@@ -30,6 +32,9 @@ func (tx *Tx) SwitchSchedule(s ScheduleSwitch, by Actor) (*SchedulesSaved, error
 	entry := Audit{Action: "resume", Target: "schedule", TargetID: before.Name}
 	if s.Pause {
 		entry.Action = "pause"
+		if s.Until != 0 {
+			entry.After = "until " + s.Until.Time().Format(time.RFC3339)
+		}
 		err = tx.pauseSchedule(s, by)
 	} else {
 		_, err = tx.exec("resuming a schedule", `UPDATE schedules SET paused = 0, pause_reason = NULL, paused_by = NULL, paused_until = NULL,

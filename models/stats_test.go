@@ -95,7 +95,7 @@ func TestHistogramTextIsCompactAndComesBack(t *testing.T) {
 func TestHistogramRefusesWhatIsNone(t *testing.T) {
 	tooLong, err := json.Marshal(make([]int64, 42))
 	require.NoError(t, err)
-	for _, text := range []string{"", "{}", "[-1]", "[1.5]", `["1"]`, "[1", string(tooLong)} {
+	for _, text := range []string{"", "{}", "[-1]", "[1.5]", `["1"]`, "[1", "[1,]", "[,1]", "[1,,2]", "[99999999999999999999]", string(tooLong)} {
 		h := Histogram{7}
 		require.Error(t, h.Scan(text), text)
 		require.Equal(t, Histogram{7}, h)
@@ -104,6 +104,10 @@ func TestHistogramRefusesWhatIsNone(t *testing.T) {
 	require.Error(t, h.Scan(7))
 	require.NoError(t, h.Scan([]byte("[1,2]")))
 	require.Equal(t, Histogram{1, 2}, h)
+	require.NoError(t, h.Scan(" [ 3, 9223372036854775807 ] "), "any JSON, not only what was written here")
+	require.Equal(t, Histogram{3, math.MaxInt64}, h)
+	require.NoError(t, h.Scan("[]"))
+	require.Zero(t, h)
 	require.NoError(t, h.Scan(nil))
 	require.Zero(t, h)
 }

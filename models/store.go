@@ -45,10 +45,17 @@ type Config struct {
 type Store struct {
 	path   string
 	lock   *fileLock
+	file   ledgerFile
 	writer *gorm.DB
 	reader *gorm.DB
-	walk   int // how many rows a page may look at when no index knows which of them fit
 	close  func() error
+
+	checkpoints *checkpointer
+
+	writerTimeout time.Duration // how long the writer waits for a lock
+
+	walk     int           // how many rows a page may look at when no index knows which of them fit
+	walkTime time.Duration // how long it may look
 }
 
 // Open takes the lock beside the database file, brings the schema up to date and opens the handles. It fails with a
@@ -71,7 +78,7 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, lock: lock, walk: walkLimit}
+	s := &Store{path: path, lock: lock, walk: walkLimit, walkTime: walkTime}
 	s.close = sync.OnceValue(s.shut)
 	defer func() {
 		if err != nil {
@@ -81,10 +88,17 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if err = prepareFile(path); err != nil {
 		return nil, err
 	}
+	if s.file, err = fileOf(path); err != nil {
+		return nil, err
+	}
+	if err = lock.checkLog(s.file); err != nil {
+		return nil, err
+	}
 	timeout := cfg.BusyTimeout
 	if timeout <= 0 {
 		timeout = defaultWriterTimeout
 	}
+	s.writerTimeout = timeout
 	if s.writer, err = openWriter(path, synchronous, timeout); err != nil {
 		return nil, openError(path, err)
 	}
@@ -93,6 +107,14 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	}
 	if s.reader, err = openReader(path); err != nil {
 		return nil, openError(path, err)
+	}
+	checkpoints, err := openCheckpoints(path, synchronous)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	s.checkpoints = newCheckpointer(checkpoints)
+	if err = lock.signFiles(s.file); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -137,6 +159,9 @@ func (s *Store) Close() error { return s.close() }
 
 func (s *Store) shut() error {
 	var errs []error
+	if s.checkpoints != nil {
+		errs = append(errs, s.checkpoints.close())
+	}
 	if s.reader != nil {
 		errs = append(errs, closeHandle(s.reader))
 	}

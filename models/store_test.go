@@ -140,9 +140,14 @@ func TestEveryConnectionHasItsPragmas(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"busy_timeout": "1000", "journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "journal_size_limit": "67108864",
-		"wal_autocheckpoint": "4000", "cache_size": "-32768",
+		"wal_autocheckpoint": "4000", "cache_size": "-8192",
 	} {
 		require.Equal(t, want, pragma(s.Writer(), name), name)
+	}
+	for name, want := range map[string]string{
+		"busy_timeout": "0", "journal_mode": "wal", "synchronous": "2", "query_only": "1", "wal_autocheckpoint": "0",
+	} {
+		require.Equal(t, want, pragma(s.checkpoints.db, name), name)
 	}
 	readAll(t, s.Reader(), readerConnections, func(conn *gorm.DB) {
 		require.Equal(t, "5000", pragma(conn, "busy_timeout"))

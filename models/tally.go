@@ -24,39 +24,84 @@ type minuteKey struct {
 // tally collects what a transaction changes in counts and minute_stats.
 type tally struct {
 	counts  map[countKey]int64
-	minutes map[minuteKey]*MinuteStat
+	minutes map[minuteKey]*MinuteStat // what this transaction adds
+	sums    map[minuteKey]*MinuteStat // with what was there before
 	groups  map[groupKey]*ErrorGroup
 	wrong   error // a step that the state machine does not have
+
+	// What neighbours have in common is looked up once for all of them.
+	step   step
+	steps  int64 // how often step was taken in a row
+	typ    string
+	ready  int64 // of typ
+	latest *MinuteStat
+}
+
+// step is one kind of change of state.
+type step struct {
+	typ      string
+	from, to State
 }
 
 func newTally() tally {
-	return tally{counts: map[countKey]int64{}, minutes: map[minuteKey]*MinuteStat{}, groups: map[groupKey]*ErrorGroup{}}
+	return tally{counts: map[countKey]int64{}, minutes: map[minuteKey]*MinuteStat{}, sums: map[minuteKey]*MinuteStat{}, groups: map[groupKey]*ErrorGroup{}}
 }
 
 // moved notes that a task of a type left one state for another; an empty state is "did not exist". A step that the state
 // machine does not have fails the whole transaction, whatever statement took it.
 func (tx *Tx) moved(typ string, from, to State) {
-	if from != "" && to != "" && !from.CanBecome(to) && tx.tally.wrong == nil {
-		tx.tally.wrong = fmt.Errorf("a task of type %s cannot become %s while it is %s", typ, to, from)
+	if s := (step{typ, from, to}); s != tx.tally.step {
+		tx.tally.countSteps()
+		tx.tally.step = s
 	}
-	if from != "" {
-		tx.tally.counts[countKey{typ, from}]--
+	tx.tally.steps++
+}
+
+func (t *tally) countSteps() {
+	s, n := t.step, t.steps
+	t.steps = 0
+	if n == 0 {
+		return
 	}
-	if to != "" {
-		tx.tally.counts[countKey{typ, to}]++
+	if s.from != "" && s.to != "" && !s.from.CanBecome(s.to) && t.wrong == nil {
+		t.wrong = fmt.Errorf("a task of type %s cannot become %s while it is %s", s.typ, s.to, s.from)
+	}
+	if s.from != "" {
+		t.counts[countKey{s.typ, s.from}] -= n
+	}
+	if s.to != "" {
+		t.counts[countKey{s.typ, s.to}] += n
 	}
 }
 
-func (tx *Tx) ready(typ string, n int64) { tx.tally.counts[countKey{typ, CountReady}] += n }
+// ready notes that n more tasks of a type may run now.
+func (tx *Tx) ready(typ string, n int64) {
+	if typ != tx.tally.typ {
+		tx.tally.countReady()
+		tx.tally.typ = typ
+	}
+	tx.tally.ready += n
+}
+
+func (t *tally) countReady() {
+	if t.ready != 0 {
+		t.counts[countKey{t.typ, CountReady}] += t.ready
+		t.ready = 0
+	}
+}
 
 // minute is the delta of this transaction to a type's current minute.
 func (tx *Tx) minute(typ string) *MinuteStat {
+	if m := tx.tally.latest; m != nil && m.Type == typ {
+		return m
+	}
 	k := minuteKey{typ, minuteOf(tx.now)}
 	m := tx.tally.minutes[k]
 	if m == nil {
 		m = &MinuteStat{Minute: k.minute, Type: typ}
 		tx.tally.minutes[k] = m
 	}
+	tx.tally.latest = m
 	return m
 }
 
@@ -76,6 +121,8 @@ ON CONFLICT (minute, type) DO UPDATE SET enqueued = excluded.enqueued, started =
  run_hist = excluded.run_hist`
 
 func (tx *Tx) writeTally() error {
+	tx.tally.countSteps()
+	tx.tally.countReady()
 	if tx.tally.wrong != nil {
 		return tx.tally.wrong
 	}
@@ -104,7 +151,7 @@ func (tx *Tx) writeTally() error {
 		}
 		m := *before
 		m.add(delta)
-		*delta = m // from here on the sum, for remember
+		tx.tally.sums[k] = &m
 		wait, run := encodeHistogram(&m.WaitHist), encodeHistogram(&m.RunHist)
 		rows = append(rows, []any{m.Minute, m.Type, m.Enqueued, m.Started, m.Succeeded, m.Retried, m.Failed, m.Dead, m.Cancelled,
 			m.Promoted, wait, run})
@@ -144,7 +191,12 @@ func (w *Writer) remember(tx *Tx) {
 			delete(w.minutes, k)
 		}
 	}
-	maps.Copy(w.minutes, tx.tally.minutes)
+	maps.Copy(w.minutes, tx.tally.sums)
+	if w.OnMinute != nil {
+		for _, delta := range tx.tally.minutes {
+			w.OnMinute(delta)
+		}
+	}
 	if w.OnCount == nil {
 		return
 	}

@@ -115,13 +115,14 @@ type Audit struct {
 	At        Instant
 	Actor     string
 	Action    string
-	Target    string // "task" or "type"
+	Target    string // "task", "type", "schedule", "bulk", "group", …
 	TargetID  string
 	Reason    string
 	Before    string
 	After     string
 	Address   string
 	RequestID string
+	Bulk      int64 `gorm:"-"` // the bulk action that did it, when the entry is a task's part of one
 }
 
 // TableName is audit: a log has no plural.

@@ -32,8 +32,11 @@ func (tx *Tx) SetType(c TypeChange, by Actor) (TypeSetting, error) {
 		rows = append(rows, Audit{Action: action, Target: "type", TargetID: c.Type})
 	}
 	if c.Concurrency != nil {
-		rows = append(rows, Audit{Action: "resize", Target: "type", TargetID: c.Type,
-			Before: strconv.Itoa(s.Concurrency), After: strconv.Itoa(*c.Concurrency)})
+		entry := Audit{Action: "resize", Target: "type", TargetID: c.Type, After: strconv.Itoa(*c.Concurrency)}
+		if s.Concurrency != 0 { // else it was as registered
+			entry.Before = strconv.Itoa(s.Concurrency)
+		}
+		rows = append(rows, entry)
 		s.Concurrency = *c.Concurrency
 	}
 	s.Reason, s.ChangedBy, s.ChangedAt = by.Reason, by.Name, tx.now

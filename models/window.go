@@ -28,6 +28,13 @@ func windowOf(db *gorm.DB, f Filter) (w window, err error) {
 			return w, err
 		}
 	}
+	if !f.EndedTo.IsZero() { // what is not there yet cannot have ended
+		high, err := firstCreatedAt(db, f.EndedTo.Add(createdSlack))
+		if err != nil {
+			return w, err
+		}
+		w.high = min(w.high, high)
+	}
 	if f.Before > 0 {
 		w.high = min(w.high, f.Before)
 	}
@@ -74,6 +81,15 @@ func (w window) newest(db *gorm.DB) (int64, error) {
 		return 0, err
 	}
 	return ids[0], nil
+}
+
+// createdFrom gives when the first task from an id on was created; zero when there is none.
+func createdFrom(db *gorm.DB, id int64) (Instant, error) {
+	times, err := collect(db, scanOne[Instant], "SELECT created_at FROM tasks WHERE id >= ? ORDER BY id LIMIT 1", id)
+	if err != nil || len(times) == 0 {
+		return 0, err
+	}
+	return times[0], nil
 }
 
 // firstCreatedAt gives the lowest id of a task that was created at a moment or later, or one above all ids. It halves

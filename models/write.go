@@ -15,15 +15,23 @@ import (
 type Writer struct {
 	// OnCount, if set, is told of every change to counts once it is durable.
 	OnCount func(typ string, state State, delta int64)
+	// OnMinute, if set, is told what each transaction adds to minute_stats once it is durable. It must not keep the row.
+	OnMinute func(delta *MinuteStat)
+	// Shown, if set, gives parameters of a type as anybody may see them, for the audit.
+	Shown func(typ, params string) string
 
 	db      *gorm.DB
 	bootID  string
 	minutes map[minuteKey]*MinuteStat
+
+	store   *Store
+	logTrim int64     // bytes of the write-ahead log from which it is emptied
+	lookAt  time.Time // when its size is looked at next
 }
 
 // NewWriter returns the Writer of one process start.
 func NewWriter(s *Store, bootID string) *Writer {
-	return &Writer{db: s.Writer(), bootID: bootID, minutes: map[minuteKey]*MinuteStat{}}
+	return &Writer{db: s.Writer(), bootID: bootID, minutes: map[minuteKey]*MinuteStat{}, store: s, logTrim: logTrim}
 }
 
 // Tx is one transaction on the ledger. What its methods change is also tallied in counts and minute_stats.
@@ -47,12 +55,14 @@ func (w *Writer) Write(f func(tx *Tx) error) error {
 			return err
 		}
 		done = tx
-		return nil
+		return w.store.file.check()
 	})
 	if err != nil {
 		return fmt.Errorf("writing to the ledger: %w", err)
 	}
 	w.remember(done)
+	w.store.checkpoints.committed()
+	w.trimLog()
 	return nil
 }
 

@@ -68,7 +68,16 @@ func TestMinuteStatisticsAddUp(t *testing.T) {
 		round()
 		round()
 		l.w = NewWriter(l.Store, "second boot")
+		var told MinuteStat
+		l.w.OnMinute = func(delta *MinuteStat) { told.add(delta); told.RunSum += delta.RunSum }
 		round()
+		require.Equal(t, []int64{5, 5, 1, 1}, []int64{told.Enqueued, told.Started, told.Succeeded, told.RunHist.Total()}, "what the second boot added, and nothing of the first")
+		require.Equal(t, time.Second, told.RunSum)
+		require.Error(t, l.w.Write(func(tx *Tx) error {
+			require.NoError(t, tx.Insert([]*NewTask{{Task: Task{Type: "a", Priority: 5, Params: "{}", TraceID: "t"}}}, never))
+			return ErrNotFound
+		}))
+		require.EqualValues(t, 5, told.Enqueued, "what is not durable is not told")
 		time.Sleep(time.Minute)
 		round()
 		stats, err := l.MinuteStats(t.Context(), 0, At(time.Now().Add(time.Hour)))

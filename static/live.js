@@ -50,6 +50,7 @@
     asking = true;
     try {
       const answer = await fetch(location.href, { headers: { "X-Reax-Fragments": names.join(",") } });
+      if (answer.status === 401) return signedOut();
       if (answer.redirected) return location.reload();
       if (!answer.ok) throw new Error(answer.statusText);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -73,7 +74,7 @@
   function wait() {
     timer ||= setTimeout(() => {
       timer = 0;
-      if (asking || paused || document.hidden || !dirty.size) return;
+      if (asking || paused || out || document.hidden || !dirty.size) return;
       const names = [...dirty];
       dirty.clear();
       pull(names);
@@ -95,8 +96,17 @@
     for (const el of all("[data-live-text]")) el.textContent = data[word];
   }
 
+  // Without a session nothing is to be had; the page stays as it is, and says how to go on.
+  let out = false;
+  function signedOut() {
+    out = true;
+    close();
+    say("out");
+    for (const button of all("[data-pause]")) button.classList.add("out");
+  }
+
   function open() {
-    if (source || paused || document.hidden || !regions().length) return;
+    if (out || source || paused || document.hidden || !regions().length) return;
     source = new EventSource(data.events);
     source.addEventListener("changed", (e) => changed(e.data.split(",")));
     source.onopen = () => {
@@ -113,6 +123,7 @@
       // After an answer that is no stream, as a proxy gives for a server that is gone, the browser tries no more.
       if (source.readyState === EventSource.CLOSED) {
         source = null;
+        changed(); // which finds out whether it is the session that has ended
         setTimeout(open, 3000);
       }
     };
@@ -218,13 +229,15 @@
       on("dialog").close();
     } else if (on("[data-refresh]")) {
       location.reload();
+    } else if (out && on("[data-pause]")) {
+      location.reload();
     } else if ((el = on("[data-pause]"))) {
       paused = !paused;
       el.setAttribute("aria-pressed", paused);
       if (paused) { close(); say("paused"); } else { open(); changed(); }
     } else if ((el = on("summary"))) {
       el.parentElement.toggleAttribute("data-folded", true);
-    } else if ((el = on("[data-copy]"))) {
+    } else if ((el = on("[data-copy], [data-copy-from]"))) {
       copy(el);
     } else if ((el = on("[data-row]")) && !on("a, button, input, label, td.pick, .actions") && getSelection().isCollapsed) {
       visit(el, e.button === 1 || e.ctrlKey || e.metaKey);
@@ -236,11 +249,12 @@
 
   // Browsers give the clipboard to secure pages alone; elsewhere a field and the old command do it.
   async function copy(button) {
+    const text = button.dataset.copy ?? document.getElementById(button.dataset.copyFrom)?.value ?? "";
     try {
-      await navigator.clipboard.writeText(button.dataset.copy);
+      await navigator.clipboard.writeText(text);
     } catch {
       const field = document.createElement("textarea");
-      field.value = button.dataset.copy;
+      field.value = text;
       button.after(field);
       field.select();
       document.execCommand("copy");

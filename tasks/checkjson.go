@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -26,7 +25,7 @@ func CheckJSON(raw []byte, maxDepth int) error {
 		for {
 			r, size := utf8.DecodeRune(raw[at:])
 			if r == utf8.RuneError && size <= 1 {
-				return faultAt(raw, at, "a byte that is not UTF-8")
+				return faultAt(raw, at, "json_utf8")
 			}
 			at += size
 		}
@@ -45,26 +44,22 @@ func syntaxFault(raw []byte, maxDepth int) error {
 	err := json.Unmarshal(raw, &value)
 	switch {
 	case len(bytes.TrimSpace(raw)) == 0:
-		return invalid("", "empty: a JSON value is needed")
+		return Invalid("", "json_none")
 	case !errors.As(err, &syntax):
-		return invalid("", "not valid JSON")
+		return Invalid("", "json")
 	case strings.HasSuffix(syntax.Error(), "exceeded max depth"):
-		return faultAt(raw, int(syntax.Offset)-1, tooDeep(maxDepth))
+		return faultAt(raw, int(syntax.Offset)-1, "json_depth", maxDepth)
 	case syntax.Offset >= int64(len(raw)) && syntax.Error() == "unexpected end of JSON input":
-		return faultAt(raw, len(raw), syntax.Error())
+		return faultAt(raw, len(raw), "json_syntax", syntax)
 	}
-	return faultAt(raw, int(syntax.Offset)-1, syntax.Error())
+	return faultAt(raw, int(syntax.Offset)-1, "json_syntax", syntax)
 }
 
-func tooDeep(maxDepth int) string {
-	return fmt.Sprintf("more than %d levels of nesting", maxDepth)
-}
-
-func faultAt(raw []byte, at int, what string) error {
+func faultAt(raw []byte, at int, code string, args ...any) error {
 	at = min(max(at, 0), len(raw))
 	line := 1 + bytes.Count(raw[:at], []byte{'\n'})
 	column := 1 + utf8.RuneCount(raw[bytes.LastIndexByte(raw[:at], '\n')+1:at])
-	return invalid("", "line %d, column %d (byte %d): %s", line, column, at, what)
+	return Invalid("", code, append([]any{line, column, at}, args...)...)
 }
 
 // jsonScan walks text that json.Valid has accepted, so it need not look at the grammar again.
@@ -86,7 +81,7 @@ func (s *jsonScan) run() error {
 		switch c := s.raw[i]; {
 		case c == '{' || c == '[':
 			if len(s.levels) >= s.maxDepth {
-				return faultAt(s.raw, i, tooDeep(s.maxDepth))
+				return faultAt(s.raw, i, "json_depth", s.maxDepth)
 			}
 			s.open(c == '{')
 			i++
@@ -108,8 +103,8 @@ func (s *jsonScan) run() error {
 			for end < len(s.raw) && isNumberByte(s.raw[end]) {
 				end++
 			}
-			if what := hugeNumber(s.raw[i:end]); what != "" {
-				return faultAt(s.raw, i, what)
+			if code, limit := hugeNumber(s.raw[i:end]); code != "" {
+				return faultAt(s.raw, i, code, limit)
 			}
 			i = end
 		default: // white space, the colon, and the letters of true, false and null
@@ -146,12 +141,12 @@ func (s *jsonScan) text(start int) (end int, err error) {
 		unit := hexUnit(s.raw[i+2:])
 		switch {
 		case unit == 0:
-			return 0, faultAt(s.raw, i, `\u0000 cannot be stored`)
+			return 0, faultAt(s.raw, i, "json_null")
 		case unit >= 0xDC00 && unit <= 0xDFFF:
-			return 0, faultAt(s.raw, i, "the second half of a surrogate pair without the first")
+			return 0, faultAt(s.raw, i, "json_half")
 		case unit >= 0xD800 && unit <= 0xDBFF:
 			if s.raw[i+6] != '\\' || s.raw[i+7] != 'u' || hexUnit(s.raw[i+8:])&^0x3FF != 0xDC00 {
-				return 0, faultAt(s.raw, i, "the first half of a surrogate pair without the second")
+				return 0, faultAt(s.raw, i, "json_half")
 			}
 			i += 6
 		}
@@ -164,12 +159,12 @@ func (s *jsonScan) text(start int) (end int, err error) {
 		if escaped {
 			var plain string
 			if err := json.Unmarshal(s.raw[start:i+1], &plain); err != nil {
-				return 0, faultAt(s.raw, start, "a name that cannot be read")
+				return 0, faultAt(s.raw, start, "json_name")
 			}
 			name = []byte(plain)
 		}
 		if !top.names.add(name) {
-			return 0, faultAt(s.raw, start, "the name "+strconv.Quote(cleanText(string(name), maxMessageBytes))+" twice in one object")
+			return 0, faultAt(s.raw, start, "json_twice", cleanText(string(name), maxMessageBytes))
 		}
 	}
 	return i + 1, nil
@@ -188,19 +183,19 @@ func isNumberByte(c byte) bool {
 	return '0' <= c && c <= '9' || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'
 }
 
-func hugeNumber(number []byte) string {
+func hugeNumber(number []byte) (code string, limit int) {
 	if len(number) > MaxNumberBytes {
-		return fmt.Sprintf("a number of more than %d digits", MaxNumberBytes)
+		return "json_digits", MaxNumberBytes
 	}
 	e := bytes.IndexAny(number, "eE")
 	if e < 0 {
-		return ""
+		return "", 0
 	}
 	exponent, err := strconv.Atoi(string(number[e+1:]))
 	if err != nil || exponent > MaxNumberExponent || exponent < -MaxNumberExponent {
-		return fmt.Sprintf("an exponent beyond %d", MaxNumberExponent)
+		return "json_exponent", MaxNumberExponent
 	}
-	return ""
+	return "", 0
 }
 
 // nameSet holds the names of one object. Few names are compared one by one, which needs no map.

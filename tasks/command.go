@@ -32,7 +32,7 @@ import (
 // The program has a process group of its own. When the run's context ends the group gets SIGTERM, and SIGKILL once Grace
 // is over. What the program leaves running behind itself is killed too, whatever way it ended. Only a process that moved
 // itself to another group or session (setsid) escapes. When the server itself is killed, the kernel kills the program,
-// but not the program's own children.
+// and the next server on the same ledger what the program left; see EndStrays.
 type Command struct {
 	Argv               []string          // program and arguments; a program without a slash is looked up in PATH
 	Dir                string            // where the program starts, and what a relative program path is relative to

@@ -46,8 +46,11 @@ func (c Command) build(run *Run, params json.RawMessage) (*exec.Cmd, error) {
 		"REAX_TRACE_ID="+run.TraceID,
 		"REAX_ATTEMPT="+strconv.Itoa(run.Attempt),
 		"REAX_TYPE="+run.Type)
-	if parent := traceparent(run.TraceID); parent != "" {
+	if parent := run.traceparent(); parent != "" {
 		env = append(env, "TRACEPARENT="+parent)
+	}
+	if session, err := unix.Getsid(0); err == nil && run.Ledger != "" {
+		env = append(env, strayVariable+"="+serverMark(session, run.Ledger))
 	}
 	env = append(env, paramsEnv(params, maxStrings()-stringsSize(env)-stringsSize(c.Argv)-envSlack)...)
 	return &exec.Cmd{Path: program, Args: c.Argv, Env: env, Dir: c.Dir}, nil

@@ -3,10 +3,8 @@ package tasks
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -20,9 +18,9 @@ func explain(e *jsonschema.ValidationError) *InvalidError {
 	slices.SortFunc(x.fields, func(a, b FieldError) int {
 		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Message, b.Message))
 	})
-	fields := slices.Compact(x.fields)
+	fields := slices.CompactFunc(x.fields, func(a, b FieldError) bool { return a.Location == b.Location && a.Message == b.Message })
 	if n := len(fields); n > MaxFieldErrors {
-		more := FieldError{Message: fmt.Sprintf("and %d more faults", n-MaxFieldErrors+x.more)}
+		more := NewFault("more_faults", n-MaxFieldErrors+x.more).At("")
 		fields = append(fields[:MaxFieldErrors:MaxFieldErrors], more)
 	}
 	return &InvalidError{Fields: fields}
@@ -34,40 +32,40 @@ type explainer struct {
 	more   int
 }
 
-func (x *explainer) add(message string, at []string, name ...string) {
+func (x *explainer) add(fault *Fault, at []string, name ...string) {
 	if len(x.fields) == 10*MaxFieldErrors {
 		x.more++
 		return
 	}
-	x.fields = append(x.fields, FieldError{pointer(at, name...), message})
+	x.fields = append(x.fields, fault.At(pointer(at, name...)))
 }
 
 func (x *explainer) cause(e *jsonschema.ValidationError) {
-	each := func(names []string, message string) {
+	each := func(names []string, code string, args ...any) {
 		for _, name := range names {
-			x.add(message, e.InstanceLocation, name)
+			x.add(NewFault(code, args...), e.InstanceLocation, name)
 		}
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
-		each(k.Missing, "is required")
+		each(k.Missing, "required")
 	case *kind.AdditionalProperties:
-		each(k.Properties, "is not a known parameter")
+		each(k.Properties, "unknown")
 	case *kind.DependentRequired:
-		each(k.Missing, "is required when "+quoteName(k.Prop)+" is given")
+		each(k.Missing, "required_with", cleanText(k.Prop, maxMessageBytes))
 	case *kind.Dependency:
-		each(k.Missing, "is required when "+quoteName(k.Prop)+" is given")
+		each(k.Missing, "required_with", cleanText(k.Prop, maxMessageBytes))
 	case *kind.PropertyNames:
-		x.add("has a name that is not allowed", e.InstanceLocation, k.Property)
+		x.add(NewFault("bad_name"), e.InstanceLocation, k.Property)
 	case *kind.AnyOf, *kind.OneOf:
 		x.alternatives(e)
 	default:
-		if message := sentence(e.ErrorKind); message != "" {
-			x.add(message, e.InstanceLocation)
+		if fault := faultOf(e.ErrorKind); fault != nil {
+			x.add(fault, e.InstanceLocation)
 			return
 		}
 		if len(e.Causes) == 0 {
-			x.add("is not valid", e.InstanceLocation)
+			x.add(NewFault("invalid"), e.InstanceLocation)
 		}
 		for _, cause := range e.Causes {
 			x.cause(cause)
@@ -79,7 +77,7 @@ func (x *explainer) cause(e *jsonschema.ValidationError) {
 // useful; if only one is left after that, its own faults do.
 func (x *explainer) alternatives(e *jsonschema.ValidationError) {
 	if k, ok := e.ErrorKind.(*kind.OneOf); ok && len(k.Subschemas) > 0 {
-		x.add("fits more than one of the allowed forms", e.InstanceLocation)
+		x.add(NewFault("many_forms"), e.InstanceLocation)
 		return
 	}
 	var types []string
@@ -93,70 +91,70 @@ func (x *explainer) alternatives(e *jsonschema.ValidationError) {
 	}
 	switch len(near) {
 	case 0:
-		x.add(typeSentence(types), e.InstanceLocation)
+		x.add(typeFault(types), e.InstanceLocation)
 	case 1:
 		x.cause(near[0])
 	default:
-		x.add("fits none of the allowed forms", e.InstanceLocation)
+		x.add(NewFault("no_form"), e.InstanceLocation)
 	}
 }
 
-// sentence says what is wrong with a single value, or "" when that is for the causes to say.
-func sentence(k jsonschema.ErrorKind) string {
+// faultOf is what is wrong with a single value, or nil when that is for the causes to say.
+func faultOf(k jsonschema.ErrorKind) *Fault {
 	switch k := k.(type) {
 	case *kind.Type:
-		return typeSentence(k.Want)
+		return typeFault(k.Want)
 	case *kind.Enum:
-		return "must be one of " + jsonList(k.Want)
+		return NewFault("one_of", jsonList(k.Want))
 	case *kind.Const:
-		return "must be " + jsonText(k.Want)
+		return NewFault("exactly", jsonText(k.Want))
 	case *kind.Format:
-		return formatSentence(k.Want)
+		return formatFault(k.Want)
 	case *kind.Pattern:
-		return "must match the pattern " + cleanText(k.Want, maxMessageBytes)
+		return NewFault("pattern", cleanText(k.Want, maxMessageBytes))
 	case *kind.Minimum:
-		return "must be at least " + decimal(k.Want)
+		return NewFault("at_least", decimal(k.Want))
 	case *kind.Maximum:
-		return "must be at most " + decimal(k.Want)
+		return NewFault("at_most", decimal(k.Want))
 	case *kind.ExclusiveMinimum:
-		return "must be more than " + decimal(k.Want)
+		return NewFault("more_than", decimal(k.Want))
 	case *kind.ExclusiveMaximum:
-		return "must be less than " + decimal(k.Want)
+		return NewFault("less_than", decimal(k.Want))
 	case *kind.MultipleOf:
-		return "must be a multiple of " + decimal(k.Want)
+		return NewFault("multiple", decimal(k.Want))
 	case *kind.MinLength:
 		if k.Want == 1 {
-			return "must not be empty"
+			return NewFault("empty")
 		}
-		return fmt.Sprintf("must have at least %d characters", k.Want)
+		return NewFault("min_length", k.Want)
 	case *kind.MaxLength:
-		return "must have at most " + plural(k.Want, "character", "characters")
+		return NewFault("max_length", k.Want)
 	case *kind.MinItems:
-		return "must have at least " + plural(k.Want, "entry", "entries")
+		return NewFault("min_items", k.Want)
 	case *kind.MaxItems:
-		return "must have at most " + plural(k.Want, "entry", "entries")
+		return NewFault("max_items", k.Want)
 	case *kind.AdditionalItems:
-		return fmt.Sprintf("has %d too many", k.Count)
+		return NewFault("too_many", k.Count)
 	case *kind.UniqueItems:
-		return fmt.Sprintf("must not have an entry twice: entries %d and %d are equal", k.Duplicates[0]+1, k.Duplicates[1]+1)
+		return NewFault("twice", k.Duplicates[0]+1, k.Duplicates[1]+1)
 	case *kind.MinProperties:
-		return "must have at least " + plural(k.Want, "field", "fields")
+		return NewFault("min_fields", k.Want)
 	case *kind.MaxProperties:
-		return "must have at most " + plural(k.Want, "field", "fields")
+		return NewFault("max_fields", k.Want)
 	case *kind.Contains:
-		return "has no entry of the needed kind"
+		return NewFault("contains")
 	case *kind.MinContains:
-		return fmt.Sprintf("must have at least %d entries of the needed kind", k.Want)
+		return NewFault("min_contains", k.Want)
 	case *kind.MaxContains:
-		return fmt.Sprintf("must have at most %d entries of that kind", k.Want)
+		return NewFault("max_contains", k.Want)
 	case *kind.FalseSchema:
-		return "is not allowed here"
+		return NewFault("not_here")
 	case *kind.Not:
-		return "has a value that is not allowed"
+		return NewFault("not_allowed")
 	case *kind.RefCycle:
-		return "cannot be checked: the schema refers to itself without end"
+		return NewFault("endless")
 	}
-	return ""
+	return nil
 }
 
 var typeNames = map[string]string{
@@ -164,46 +162,33 @@ var typeNames = map[string]string{
 	"number": "a number", "string": "text", "integer": "an integer",
 }
 
-func typeSentence(want []string) string {
+// typeFault says which types were wanted; a single one has a code of its own.
+func typeFault(want []string) *Fault {
+	if len(want) == 0 {
+		return NewFault("no_form")
+	}
 	var names []string
 	for _, w := range want {
 		if name := typeNames[w]; !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	return "must be " + strings.Join(names, " or ")
-}
-
-var formatNames = map[string]string{
-	"date":                  "a date such as 2026-01-31",
-	"time":                  "a time with its offset such as 09:30:00Z",
-	"date-time":             "a date and time with its offset such as 2026-01-31T09:30:00Z",
-	"duration":              "a duration such as PT1H30M",
-	"period":                "a period such as 2026-01-31T09:30:00Z/PT1H",
-	"email":                 "an e-mail address",
-	"hostname":              "a host name",
-	"ipv4":                  "an IPv4 address",
-	"ipv6":                  "an IPv6 address",
-	"uri":                   "a web address with its scheme such as https://example.com/",
-	"uri-reference":         "a web address or a path",
-	"uuid":                  "a UUID such as 123e4567-e89b-12d3-a456-426614174000",
-	"regex":                 "a regular expression",
-	"json-pointer":          "a JSON pointer such as /a/0",
-	"relative-json-pointer": "a relative JSON pointer such as 1/a",
-}
-
-func formatSentence(format string) string {
-	if name, ok := formatNames[format]; ok {
-		return "must be " + name
+	if code := typeCodes[want[0]]; len(names) == 1 && code != "" {
+		return NewFault(code)
 	}
-	return "must be of the format " + cleanText(format, maxMessageBytes)
+	return NewFault("types", strings.Join(names, " or "))
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+var typeCodes = map[string]string{
+	"null": "null", "boolean": "bool", "object": "object", "array": "list", "number": "number", "string": "text", "integer": "integer",
+}
+
+func formatFault(format string) *Fault {
+	code := "format." + format
+	if _, ok := faultSentences[code]; ok {
+		return NewFault(code)
 	}
-	return strconv.Itoa(n) + " " + many
+	return NewFault("format", cleanText(format, maxMessageBytes))
 }
 
 // decimal writes r with all its digits: a limit of 2^63-1 must not be shown rounded.
@@ -242,5 +227,3 @@ func pointer(path []string, more ...string) string {
 }
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-func quoteName(name string) string { return strconv.Quote(cleanText(name, maxMessageBytes)) }

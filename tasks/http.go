@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -29,12 +28,18 @@ import (
 // 2xx is success and the body the result: JSON as it is, other text as a JSON string, nothing as no result. 408, 425,
 // 429, 5xx and network errors are marked as worth a retry, at the time that Retry-After names, if within 24 hours. Any
 // other answer is permanent. Redirects are followed only when they keep the method (307, 308), the scheme and the host.
-// The deadline is that of the run. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are obeyed, as by curl; localhost is never
+// The deadline is that of the run. Where requests may go, HostRules says. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are obeyed, as by curl; localhost is never
 // proxied.
 type HTTP struct {
 	URL     string            // http or https, without user and password
 	Headers map[string]string // may hold secrets: their values appear in no error
 	Secret  string            // key of the signature; empty means unsigned
+	Hosts   []HostRules       // where it may go; all of them must be kept
+
+	ContentType string // of the body; empty is application/json
+
+	guard  *hostGuard
+	client *http.Client
 }
 
 const (
@@ -45,25 +50,6 @@ const (
 	userAgent      = "reax/1"
 )
 
-// httpClient is shared, so that connections are reused over runs and types.
-var httpClient = &http.Client{
-	// Redirects are followed by HTTP itself: the client would turn a POST into a GET.
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	Transport: &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		ForceAttemptHTTP2:      true,
-		TLSHandshakeTimeout:    10 * time.Second,
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    64,
-		IdleConnTimeout:        90 * time.Second,
-		MaxResponseHeaderBytes: 64 << 10,
-	},
-}
-
-// CloseIdleConnections closes the connections that HTTP types keep for their next run. Running requests go on.
-func CloseIdleConnections() { httpClient.CloseIdleConnections() }
-
 // ownHeaders are set by reax or by the protocol; so is whatever begins with X-Reax- or Proxy-.
 var ownHeaders = map[string]bool{
 	"Connection": true, "Content-Encoding": true, "Content-Length": true, "Content-Type": true, "Expect": true,
@@ -73,11 +59,19 @@ var ownHeaders = map[string]bool{
 
 // Validate reports what can not work in h, so that the program finds it at its start. The error holds no header value.
 func (h HTTP) Validate() error {
-	if _, err := parseEndpoint(h.URL); err != nil {
+	target, err := parseEndpoint(h.URL)
+	if err != nil {
 		return fmt.Errorf("http: url: %w", err)
 	}
 	if len(h.Headers) > maxHeaders {
 		return fmt.Errorf("http: headers: more than %d", maxHeaders)
+	}
+	guard, err := newHostGuard(h.Hosts)
+	if err != nil {
+		return fmt.Errorf("http: %w", err)
+	}
+	if err := guard.checkURL(target); err != nil {
+		return fmt.Errorf("http: url: %w", err)
 	}
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
@@ -136,8 +130,15 @@ func isToken(name string) bool {
 
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
+// Post sends a body as a run of an HTTP type does, and gives the result and the error as one would. h must be valid.
+func (h HTTP) Post(ctx context.Context, body []byte) (json.RawMessage, error) {
+	return h.handler()(ctx, body)
+}
+
 func (h HTTP) handler() Handler {
 	h.Headers = maps.Clone(h.Headers)
+	h.guard, _ = newHostGuard(h.Hosts) // Validate has said what is wrong
+	h.client = clientFor(h.Hosts, h.guard)
 	return func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 		answer, err := h.send(ctx, params)
 		if err != nil {

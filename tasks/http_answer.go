@@ -68,6 +68,9 @@ func (h HTTP) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the endpoint has not answered: %w", context.Cause(ctx))
 	}
+	if refused := refusedOf(err); refused != nil {
+		return refused
+	}
 	if _, ok := errors.AsType[*permanentError](err); ok {
 		return err
 	}

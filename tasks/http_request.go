@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -23,7 +24,10 @@ func (h HTTP) send(ctx context.Context, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	for hop := 0; ; hop++ {
-		answer, err := httpClient.Do(h.request(ctx, target, body, time.Now()))
+		if err := h.guard.checkURL(target); err != nil {
+			return nil, err
+		}
+		answer, err := h.client.Do(h.request(context.WithValue(ctx, targetKey{}, newTarget(target)), target, body, time.Now()))
 		if err != nil {
 			return nil, err
 		}
@@ -80,14 +84,14 @@ func (h HTTP) request(ctx context.Context, target *url.URL, body []byte, now tim
 	for name, value := range h.Headers {
 		r.Header.Set(name, value)
 	}
-	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Type", cmp.Or(h.ContentType, "application/json"))
 	r.Header.Set("User-Agent", userAgent)
 	r.Header.Set("X-Reax-Task-Id", strconv.FormatInt(run.TaskID, 10))
 	r.Header.Set("X-Reax-Type", run.Type)
 	r.Header.Set("X-Reax-Attempt", strconv.Itoa(run.Attempt))
-	if parent := traceparent(run.TraceID); parent != "" {
+	if parent := run.traceparent(); parent != "" {
 		r.Header.Set("Traceparent", parent)
-		r.Header.Set("Idempotency-Key", run.TraceID)
+		r.Header.Set("Idempotency-Key", cmp.Or(run.IdempotencyKey, run.TraceID))
 	}
 	if h.Secret != "" {
 		r.Header.Set("X-Reax-Signature", sign(h.Secret, body, now))

@@ -216,6 +216,9 @@ func (b endingBody) Read([]byte) (int, error) {
 }
 
 func TestHTTPDeadlineInsideABodyKeepsItsCause(t *testing.T) {
+	guard, err := newHostGuard(nil)
+	require.NoError(t, err)
+	httpClient := clientFor(nil, guard)
 	transport := httpClient.Transport
 	t.Cleanup(func() { httpClient.Transport = transport })
 	for code, text := range map[int]string{

@@ -10,8 +10,11 @@ const MaxFieldErrors = 100
 
 // FieldError is one thing wrong with one field.
 type FieldError struct {
-	Location string `json:"location"` // JSON pointer below the parameters, e.g. /user_id; empty for the whole
-	Message  string `json:"message"`  // completes a sentence that begins with the field: "is required"
+	Location string   `json:"location"` // JSON pointer below the parameters, e.g. /user_id; empty for the whole
+	Message  string   `json:"message"`  // completes a sentence that begins with the field: "is required"
+	Code     string   `json:"code"`     // of the Fault, whose text Message is
+	Args     []string `json:"-"`
+	Part     string   `json:"-"` // of what the code is, where it can be of several
 }
 
 // InvalidError lists everything that is wrong with some parameters. The API answers it with 422. As a run's error it
@@ -38,6 +41,7 @@ func (e *InvalidError) list() string {
 	return strings.Join(parts, "; ")
 }
 
-func invalid(location, format string, args ...any) *InvalidError {
-	return &InvalidError{Fields: []FieldError{{location, fmt.Sprintf(format, args...)}}}
+// Invalid is an error about one field. It panics as NewFault does.
+func Invalid(location, code string, args ...any) *InvalidError {
+	return &InvalidError{Fields: []FieldError{NewFault(code, args...).At(location)}}
 }

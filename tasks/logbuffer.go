@@ -34,6 +34,7 @@ type LogBuffer struct {
 	seq     int // lines that came so far
 	pending []SeqLine
 	tail    []LogLine // a ring of the latest lines after the first half
+	omitted int       // bytes of the lines that the ring has left out
 	timer   *time.Timer
 	closed  bool
 }
@@ -42,12 +43,22 @@ type LogBuffer struct {
 // must not log to the same buffer. The caller ends it with Close.
 func NewLogBuffer(deliver func(lines []SeqLine)) *LogBuffer { return &LogBuffer{deliver: deliver} }
 
-// Log takes one line; it cuts it to MaxLogLineBytes and makes its text storable. After Close it does nothing.
+// Log takes one line; it cuts it to MaxLogLineBytes, with the number of bytes left out at its end, and makes its text
+// storable. After Close it does nothing.
 func (b *LogBuffer) Log(line LogLine) {
-	line.Text = cleanText(strings.TrimRight(line.Text, "\r\n"), MaxLogLineBytes)
+	line.Text = cutLine(strings.TrimRight(line.Text, "\r\n"))
 	if b.add(line) {
 		b.flush()
 	}
+}
+
+func cutLine(text string) string {
+	if len(text) <= MaxLogLineBytes {
+		return cleanText(text, MaxLogLineBytes)
+	}
+	end := letterStart(text, maxLine)
+	head := strings.TrimSuffix(cleanText(text[:end], maxLine), ellipsis)
+	return logText([]byte(head), len(text)-end)
 }
 
 // add reports whether a batch is full.
@@ -60,6 +71,7 @@ func (b *LogBuffer) add(line LogLine) bool {
 	b.seq++
 	if b.seq > logHalf {
 		if i := (b.seq - logHalf - 1) % logHalf; i < len(b.tail) {
+			b.omitted += len(b.tail[i].Text)
 			b.tail[i] = line
 		} else {
 			b.tail = append(b.tail, line)
@@ -119,7 +131,8 @@ func (b *LogBuffer) takeTail() []SeqLine {
 	var lines []SeqLine
 	if left := first - logHalf - 1; left > 0 {
 		first, left = first+1, left+1 // the line that says so takes the place of one
-		text := fmt.Sprintf("%s %d lines left out %s", ellipsis, left, ellipsis)
+		omitted := b.omitted + len(ring[(left-1)%logHalf].Text)
+		text := fmt.Sprintf("%s %d lines of %d bytes left out %s", ellipsis, left, omitted, ellipsis)
 		lines = append(lines, SeqLine{logHalf + 1, LogLine{At: ring[left%logHalf].At, Level: "warn", Text: text}})
 	}
 	for seq := first; seq <= b.seq; seq++ {

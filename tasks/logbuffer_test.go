@@ -95,7 +95,11 @@ func TestALogKeepsItsHeadAndItsTail(t *testing.T) {
 			tail := logHalf
 			if n > MaxLogLines {
 				tail-- // the line that says so counts too
-				want = append(want, fmt.Sprintf("501 warn … %d lines left out …", n-MaxLogLines+1))
+				bytes := 0
+				for i := logHalf; i < n-tail; i++ {
+					bytes += len(fmt.Sprint(i + 1))
+				}
+				want = append(want, fmt.Sprintf("501 warn … %d lines of %d bytes left out …", n-MaxLogLines+1, bytes))
 			}
 			for i := max(n-tail, logHalf); i < n; i++ {
 				want = append(want, fmt.Sprintf("%d info %d", i+1, i+1))
@@ -145,6 +149,9 @@ func TestLinesAreCutAndCleaned(t *testing.T) {
 		require.LessOrEqual(t, len(got), MaxLogLineBytes)
 		require.True(t, utf8.ValidString(got))
 		require.NotContains(t, got, "\x00")
+		if came := len(strings.TrimRight(text, "\r\n")); came > MaxLogLineBytes {
+			require.Regexp(t, `… \(\d+ bytes left out\)$`, got)
+		}
 		if plain := strings.TrimRight(text, "\r\n"); len(plain) <= MaxLogLineBytes && utf8.ValidString(plain) && !strings.Contains(plain, "\x00") {
 			require.Equal(t, plain, got)
 		}

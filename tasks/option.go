@@ -30,3 +30,6 @@ func OnCrash(p CrashPolicy) Option { return func(t *Definition) { t.Policy.OnCra
 
 // Describe says in a sentence or two what the type does, for the people who run it.
 func Describe(text string) Option { return func(t *Definition) { t.Description = text } }
+
+// Internal keeps the type out of the forms in which people make tasks: reax makes them itself.
+func Internal() Option { return func(t *Definition) { t.Internal = true } }

@@ -40,8 +40,8 @@ func TestJudge(t *testing.T) {
 		{"deadline, marked", Retryable(context.DeadlineExceeded), again(KindTimeout), again(KindTimeout)},
 		{"panic", NewPanicError("boom", nil), again(KindPanic), final(KindPanic)},
 		{"goexit", ErrGoexit, again(KindGoexit), final(KindGoexit)},
-		{"parameters", invalid("/a", "is required"), final(KindParams), final(KindParams)},
-		{"parameters, marked in vain", Retryable(invalid("/a", "is required")), final(KindParams), final(KindParams)},
+		{"parameters", Invalid("/a", "required"), final(KindParams), final(KindParams)},
+		{"parameters, marked in vain", Retryable(Invalid("/a", "required")), final(KindParams), final(KindParams)},
 		{"result", fmt.Errorf("%w: cycle", ErrResult), final(KindResult), final(KindResult)},
 		{"error with panicking methods", hostileError{}, again(KindError), final(KindError)},
 	} {

@@ -62,9 +62,9 @@ func decodeParams[P any](params json.RawMessage) (P, error) {
 	}
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
-		return p, invalid("", "do not fit the handler: %s", cleanText(ErrorText(err), maxMessageBytes))
+		return p, Invalid("", "handler_says", cleanText(ErrorText(err), maxMessageBytes))
 	}
-	return p, &InvalidError{Fields: []FieldError{{fieldPointer(wrong.Field, params), goTypeSentence(wrong)}}}
+	return p, &InvalidError{Fields: []FieldError{goTypeFault(wrong).At(fieldPointer(wrong.Field, params))}}
 }
 
 // ErrResult marks a result that is not JSON. The run has failed for good: its work is done, and would be done twice.

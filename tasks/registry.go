@@ -36,6 +36,7 @@ func (r *Registry) Add(d Definition) error {
 		d.Example = ExampleOf(d.Schema.Raw)
 	}
 	d.Example = bytes.Clone(d.Example)
+	d.Handler = d.Schema.discreet(d.Handler)
 	r.types = slices.Insert(r.types, i, &d)
 	return nil
 }
@@ -73,15 +74,15 @@ const (
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]*$`)
 
 // CheckName says whether name may name a task type: 1 to 100 ASCII letters, digits and . _ - / : of which the first is
-// a letter or a digit, and no two dots in a row, since a name is part of web addresses.
+// a letter or a digit, and no two dots in a row, since a name is part of web addresses. The error is a *Fault.
 func CheckName(name string) error {
 	switch {
 	case name == "":
-		return errors.New("the name is empty")
+		return NewFault("name_empty")
 	case len(name) > MaxNameBytes:
-		return fmt.Errorf("the name has %d bytes: the limit is %d", len(name), MaxNameBytes)
+		return NewFault("name_long", len(name), MaxNameBytes)
 	case !namePattern.MatchString(name), strings.Contains(name, ".."):
-		return errors.New(`a name has letters, digits and . _ - / : only, begins with a letter or a digit, and has no ".."`)
+		return NewFault("name_letters")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -30,9 +31,17 @@ type Run struct {
 	Type    string
 	TraceID string // 32 hex digits, a W3C trace id
 	Attempt int    // 1 for the first run
+	// Traceparent names the span of the run as W3C Trace Context, when spans are recorded; else it is empty.
+	Traceparent string
+	// IdempotencyKey is the same on each attempt, and no other task has it. Empty stands for TraceID.
+	IdempotencyKey string
+	// Ledger is the file of the ledger that the server has, by which EndStrays finds what a command left; empty for none.
+	Ledger string
+
 	Logger  *slog.Logger
 	sink    Sink
 	ended   atomic.Bool
+	secrets atomic.Pointer[strings.Replacer] // takes the secrets of the parameters out of what the run says; nil for none
 }
 
 type runKey struct{}
@@ -70,7 +79,7 @@ func (r *Run) Progress(done, total int64, note string) {
 	if r.sink == nil || r.ended.Load() {
 		return
 	}
-	r.sink.Progress(percentOf(done, total), cleanText(note, MaxNoteBytes))
+	r.sink.Progress(percentOf(done, total), cleanText(r.discreet(note), MaxNoteBytes))
 }
 
 // Output puts a line of a command's output into the task's log, and only there. stream is "stdout" or "stderr".
@@ -83,6 +92,7 @@ func (r *Run) Output(stream, line string) {
 
 func (r *Run) log(line LogLine) {
 	if r.sink != nil && !r.ended.Load() {
+		line.Text = r.discreet(line.Text)
 		r.sink.Log(line)
 	}
 }

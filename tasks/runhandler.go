@@ -23,7 +23,7 @@ func (h *lazyHandler) handler() slog.Handler {
 		handlers := []slog.Handler{newRunHandler(h.run)}
 		if h.base != nil {
 			attrs := []any{"task_id", h.run.TaskID, "type", h.run.Type, "trace_id", h.run.TraceID, "attempt", h.run.Attempt}
-			handlers = append(handlers, h.base.With(attrs...).Handler())
+			handlers = append(handlers, discreetHandler{h.base.With(attrs...).Handler(), h.run})
 		}
 		h.real = slog.NewMultiHandler(handlers...)
 	})

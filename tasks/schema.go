@@ -25,6 +25,7 @@ type Schema struct {
 	empty    bool                        // whether {} fits
 	open     bool                        // whether any object fits
 	decodes  func(json.RawMessage) error // whether a Go handler's struct takes the parameters; nil for the other kinds
+	secrets  *secrets                    // what nobody is shown; nil when that is nothing
 }
 
 // CompileSchema reads a schema document. It must describe an object, may refer only to itself, and "format" is checked.
@@ -54,7 +55,7 @@ func CompileSchema(raw json.RawMessage) (*Schema, error) {
 		return nil, fmt.Errorf("the schema is not valid: %s", schemaFault(err))
 	}
 	empty := compiled.Validate(map[string]any{}) == nil
-	return &Schema{Raw: bytes.Clone(raw), compiled: compiled, empty: empty}, nil
+	return &Schema{Raw: bytes.Clone(raw), compiled: compiled, empty: empty, secrets: secretsOf(raw, compiled)}, nil
 }
 
 // schemaAddress is of no scheme that anything could load.
@@ -116,7 +117,7 @@ func (s *Schema) fit(params json.RawMessage) error {
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(params))
 	if err != nil {
-		return invalid("", "not valid JSON: %s", cleanText(err.Error(), maxMessageBytes))
+		return Invalid("", "json_text", cleanText(err.Error(), maxMessageBytes))
 	}
 	err = s.compiled.Validate(value)
 	if err == nil {
@@ -124,7 +125,7 @@ func (s *Schema) fit(params json.RawMessage) error {
 	}
 	var verr *jsonschema.ValidationError
 	if !errors.As(err, &verr) {
-		return invalid("", "do not fit the schema")
+		return Invalid("", "schema")
 	}
 	return explain(verr)
 }

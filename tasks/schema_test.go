@@ -112,7 +112,7 @@ func TestCheckExplainsTheRarerKeywords(t *testing.T) {
 		{"at most", `"maxProperties":1`, `{"a":1,"b":1}`, " must have at most 1 field"},
 		{"contains", `"properties":{"v":{"contains":{"type":"string"}}}`, `{"v":[1]}`, "/v has no entry of the needed kind"},
 		{"min contains", `"properties":{"v":{"contains":{"type":"string"},"minContains":2}}`, `{"v":["a"]}`, "/v must have at least 2 entries of the needed kind"},
-		{"max contains", `"properties":{"v":{"contains":{"type":"string"},"maxContains":1}}`, `{"v":["a","b"]}`, "/v must have at most 1 entries of that kind"},
+		{"max contains", `"properties":{"v":{"contains":{"type":"string"},"maxContains":1}}`, `{"v":["a","b"]}`, "/v must have at most 1 entry of that kind"},
 		{"too many items", `"properties":{"v":{"prefixItems":[true],"items":false}}`, `{"v":[1,2]}`, "/v/1 is not allowed here"},
 		{"min length", `"properties":{"v":{"minLength":3}}`, `{"v":"日本"}`, "/v must have at least 3 characters"},
 		{"date-time", `"properties":{"v":{"format":"date-time"}}`, `{"v":"2026-01-31 09:30"}`, "/v must be a date and time with its offset such as 2026-01-31T09:30:00Z"},
@@ -201,7 +201,7 @@ func TestAnyObjectTakesAnyObject(t *testing.T) {
 }
 
 func TestInvalidErrorSaysTheFirstFaults(t *testing.T) {
-	e := &InvalidError{Fields: []FieldError{{"/a", "is required"}, {"", "must be an object"}, {"/c", "is odd"}, {"/d", "is even"}}}
+	e := &InvalidError{Fields: []FieldError{NewFault("required").At("/a"), NewFault("object").At(""), {Location: "/c", Message: "is odd"}, {Location: "/d", Message: "is even"}}}
 	require.Equal(t, "the parameters are not valid: /a is required; must be an object; /c is odd; and 1 more", e.Error())
 	require.Equal(t, "the parameters are not valid", (&InvalidError{}).Error())
 }

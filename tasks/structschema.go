@@ -105,20 +105,20 @@ func selfReference(t reflect.Type, above []reflect.Type) string {
 	return ""
 }
 
-// goTypeSentence says what a Go field of that type takes, for values that fit the schema and yet not the field: 1.0 and
+// goTypeFault says what a Go field of that type takes, for values that fit the schema and yet not the field: 1.0 and
 // 1e3 are integers to JSON Schema, but not to encoding/json.
-func goTypeSentence(wrong *json.UnmarshalTypeError) string {
+func goTypeFault(wrong *json.UnmarshalTypeError) *Fault {
 	if wrong.Type == nil {
-		return "does not fit the handler"
+		return NewFault("handler")
 	}
 	if bounds, ok := integerBounds[wrong.Type.Kind()]; ok {
-		return fmt.Sprintf("must be an integer from %s to %s, written without a point or an exponent", bounds[0], bounds[1])
+		return NewFault("integer_range", bounds[0], bounds[1])
 	}
 	switch wrong.Type.Kind() {
 	case reflect.Float32, reflect.Float64:
-		return "must be a number that fits in a " + wrong.Type.Kind().String()
+		return NewFault("number_range", wrong.Type.Kind())
 	}
-	return "does not fit the handler: it takes " + cleanText(wrong.Type.String(), maxMessageBytes)
+	return NewFault("handler_takes", cleanText(wrong.Type.String(), maxMessageBytes))
 }
 
 // fieldPointer makes a JSON pointer of encoding/json's path, which has dots, leaves out the places in lists, and names

@@ -20,21 +20,24 @@ var parser = cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month 
 var nicknames = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 
 // fields are the five in their order, each with its values and what a person may write.
-var fields = [5]struct {
-	name     string
-	min, max int
-	hint     string
-}{
-	{"minute", 0, 59, "0-59, *, */15, 0,30 or 10-20"},
-	{"hour", 0, 23, "0-23, *, */2, 9,18 or 9-17"},
-	{"day of month", 1, 31, "1-31, *, 1,15, L (last day), L-3, 15W (nearest Monday to Friday) or LW"},
-	{"month", 1, 12, "1-12, JAN-DEC, * or 3,6,9"},
-	{"weekday", 0, 7, "0-7 (0 and 7 are Sunday), SUN-SAT, *, 1-5, 5#3 (third Friday) or 5#L (last Friday)"},
+var fields = [5]patternField{
+	{"minute", "minute", 0, 59, "0-59, *, */15, 0,30 or 10-20"},
+	{"hour", "hour", 0, 23, "0-23, *, */2, 9,18 or 9-17"},
+	{"dom", "day of month", 1, 31, "1-31, *, 1,15, L (last day), L-3, 15W (nearest Monday to Friday) or LW"},
+	{"month", "month", 1, 12, "1-12, JAN-DEC, * or 3,6,9"},
+	{"dow", "weekday", 0, 7, "0-7 (0 and 7 are Sunday), SUN-SAT, *, 1-5, 5#3 (third Friday) or 5#L (last Friday)"},
+}
+
+// patternField is one of the five. key is its name for programs.
+type patternField struct {
+	key, name string
+	min, max  int
+	hint      string
 }
 
 func parsePattern(text string) (*pattern, *FieldError) {
 	if len(text) > maxPattern {
-		return nil, refuse("cron", "a pattern has at most %d letters; this one has %d", maxPattern, len(text))
+		return nil, refuse("cron", "cron.long", maxPattern, len(text))
 	}
 	text = strings.TrimSpace(text)
 	bad := checkShape(text)
@@ -54,11 +57,11 @@ func parsePattern(text string) (*pattern, *FieldError) {
 	}
 	p := newPattern(text, spec)
 	if p.hours == 0 || p.minutes == 0 {
-		return nil, refuse("cron", "%q never runs: it names no time of day", text)
+		return nil, refuse("cron", "cron.no_time", text)
 	}
 	// Any date that exists at all comes up within these years: the calendar repeats every 28 between 1901 and 2099.
 	if _, ok := p.nextDate(10957); !ok { // 2000-01-01
-		return nil, refuse("cron", "%q never runs: no month that it names has such a day", text)
+		return nil, refuse("cron", "cron.no_day", text)
 	}
 	return p, nil
 }
@@ -68,24 +71,23 @@ func checkShape(text string) *FieldError {
 	count := len(strings.Fields(text))
 	switch upper := strings.ToUpper(text); {
 	case strings.ContainsFunc(text, strangeSpace):
-		return refuse("cron", "the pattern is one line; its fields are separated by spaces")
+		return refuse("cron", "cron.lines")
 	case text == "":
-		return refuse("cron", "the pattern is empty; write five fields such as 0 7 * * * (at 07:00 every day)")
+		return refuse("cron", "cron.empty")
 	case strings.Contains(upper, "TZ="):
-		return refuse("cron", "the time zone does not belong in the pattern; it has its own field: timezone")
+		return refuse("cron", "cron.zone")
 	case strings.HasPrefix(upper, "@EVERY"):
-		return refuse("cron", "an interval is not a pattern; it has its own field: every, such as 90m")
+		return refuse("cron", "cron.every")
 	case upper == "@REBOOT":
-		return refuse("cron", "@reboot is not a time; use %s", strings.Join(nicknames, ", "))
+		return refuse("cron", "cron.reboot", strings.Join(nicknames, ", "))
 	case text[0] == '@' && !slices.Contains(nicknames, strings.ToLower(text)):
-		return refuse("cron", "%q is not known; use %s", text, strings.Join(nicknames, ", "))
+		return refuse("cron", "cron.nickname", text, strings.Join(nicknames, ", "))
 	case text[0] == '@':
 		return nil
 	case count == 6:
-		return refuse("cron", "a pattern has five fields (minute, hour, day of month, month, weekday), not 6; "+
-			"seconds and years are not supported, and intervals below a minute have their own field: every")
+		return refuse("cron", "cron.six")
 	case count != 5:
-		return refuse("cron", "a pattern has five fields (minute, hour, day of month, month, weekday), not %d", count)
+		return refuse("cron", "cron.count", count)
 	}
 	return nil
 }
@@ -94,29 +96,29 @@ func checkShape(text string) *FieldError {
 func checkFields(parts []string) *FieldError {
 	for i, part := range parts {
 		field := fields[i]
-		bad := func(reason string, args ...any) *FieldError {
-			return refuse("cron", "%s %q: "+reason+"; use %s", append(append([]any{field.name, part}, args...), field.hint)...)
+		bad := func(code string, args ...any) *FieldError {
+			return refusePart(field.key, part, "cron.part."+code, args...)
 		}
 		if at := strings.IndexFunc(part, strange); at >= 0 {
-			return bad("%q cannot be used", []rune(part[at:])[0])
+			return bad("letter", strconv.QuoteRune([]rune(part[at:])[0]))
 		}
 		for item := range strings.SplitSeq(part, ",") {
 			if item == "" {
-				return bad("an item of the list is empty")
+				return bad("item")
 			}
 			values, _, stepped := strings.Cut(item, "/")
 			if len(values) > 1 && strings.ContainsAny(values, "*?") {
-				return bad("%q stands alone or before a step", values[:1])
+				return bad("alone", values[:1])
 			}
 			low, high, ranged := strings.Cut(values, "-")
 			for _, end := range []string{low, high} {
 				if n, err := strconv.Atoi(end); err == nil && (n < field.min || n > field.max) && !strings.EqualFold(low, "l") {
-					return bad("%d is not from %d to %d", n, field.min, field.max)
+					return bad("range", n, field.min, field.max)
 				}
 			}
 			// The library counts eight days in a week when a stepped range passes Saturday.
-			if field.name == "weekday" && ranged && stepped && weekday(low) > weekday(high) {
-				return bad("a range with a step must not pass Sunday: list the days")
+			if field.key == "dow" && ranged && stepped && weekday(low) > weekday(high) {
+				return bad("sunday")
 			}
 		}
 	}
@@ -145,14 +147,14 @@ func locate(parts []string) *FieldError {
 		alone := []string{"*", "*", "*", "*", "*"}
 		alone[i] = part
 		if _, err := parser.Parse(strings.Join(alone, " ")); err != nil {
-			reason := "not understood"
+			code := "cron.part.unclear"
 			if strings.Contains(err.Error(), "step") {
-				reason = "the step must be at least 1 and smaller than the range"
+				code = "cron.part.step"
 			}
-			return refuse("cron", "%s %q: %s; use %s", fields[i].name, part, reason, fields[i].hint)
+			return refusePart(fields[i].key, part, code)
 		}
 	}
-	return refuse("cron", "the pattern is not understood")
+	return refuse("cron", "cron.unclear")
 }
 
 // members lists the values of a set in their order.

@@ -11,18 +11,18 @@ type interval struct {
 func newInterval(every time.Duration, anchor time.Time, zone *time.Location) (plan, *FieldError) {
 	switch {
 	case every < time.Second:
-		return nil, refuse("every", "the interval must be at least 1 second, not %s", every)
+		return nil, refuse("every", "every.short", every)
 	case every > maxEvery:
-		return nil, refuse("every", "the interval must be at most 10 years, not %s", every)
+		return nil, refuse("every", "every.long", every)
 	case every%time.Second != 0:
-		return nil, refuse("every", "the interval must be a whole number of seconds, not %s", every)
+		return nil, refuse("every", "every.whole", every)
 	}
 	p := interval{every: int64(every / time.Second), zone: zone}
 	if !anchor.IsZero() {
 		p.anchor = anchor.Unix()
 	}
 	if p.anchor < earliest || p.anchor > latest {
-		return nil, refuse("every", "the year that the interval counts from must be from 1 to 9999")
+		return nil, refuse("every", "every.anchor")
 	}
 	return p, nil
 }

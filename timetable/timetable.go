@@ -45,10 +45,7 @@
 // hours, whatever the clock does.
 package timetable
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Spec is a schedule as a person wrote it. Exactly one of Cron, Every and At is set.
 type Spec struct {
@@ -57,18 +54,6 @@ type Spec struct {
 	At       time.Time     // one run; a part of a second is dropped
 	Timezone string        // an IANA name such as Europe/Berlin; empty means UTC
 	Anchor   time.Time     // where Every counts from, and its first run; zero means 1970-01-01 00:00 UTC
-}
-
-// FieldError says what is wrong with one field of a Spec. Its message is for people.
-type FieldError struct {
-	Field   string // cron, every, at or timezone
-	Message string
-}
-
-func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
-
-func refuse(field, format string, args ...any) *FieldError {
-	return &FieldError{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
 // Timetable is a Spec that was found sound.
@@ -113,18 +98,18 @@ func Parse(s Spec) (*Timetable, error) {
 func (s Spec) plan(zone *time.Location) (plan, *FieldError) {
 	switch {
 	case s.Cron == "" && s.Every == 0 && s.At.IsZero():
-		return nil, refuse("cron", "a schedule needs a cron pattern, an interval above zero (every) or an instant (at)")
+		return nil, refuse("cron", "plan.none")
 	case s.Cron != "" && s.Every != 0:
-		return nil, refuse("every", "a schedule has either a cron pattern or an interval, not both")
+		return nil, refuse("every", "plan.both")
 	case !s.At.IsZero() && (s.Cron != "" || s.Every != 0):
-		return nil, refuse("at", "a schedule that runs once has neither a cron pattern nor an interval")
+		return nil, refuse("at", "plan.once")
 	case s.Every != 0:
 		return newInterval(s.Every, s.Anchor, zone)
 	case !s.At.IsZero():
 		if at := s.At.Unix(); at >= earliest && at <= latest {
 			return once{at: at, zone: zone}, nil
 		}
-		return nil, refuse("at", "the year must be from 1 to 9999")
+		return nil, refuse("at", "at.year")
 	}
 	p, bad := parsePattern(s.Cron)
 	if bad != nil {

@@ -17,23 +17,22 @@ var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9][A-Za-z0
 var zones sync.Map
 
 func loadZone(name string) (*time.Location, *FieldError) {
-	const want = "use a name of the IANA database such as Europe/Berlin, Asia/Shanghai or UTC"
 	switch {
 	case name == "":
 		return time.UTC, nil
 	case len(name) > 64:
-		return nil, refuse("timezone", "a time zone has at most 64 letters; %s", want)
+		return nil, refuse("timezone", "zone.long")
 	case strings.EqualFold(name, "local") || name == "localtime" || name == "posixrules":
-		return nil, refuse("timezone", "%q means something else on each machine; %s", name, want)
+		return nil, refuse("timezone", "zone.local", name)
 	case !zoneName.MatchString(name) || strings.HasPrefix(name, "right/") || strings.HasPrefix(name, "posix/"):
-		return nil, refuse("timezone", "%q is not a time zone; %s", name, want)
+		return nil, refuse("timezone", "zone.bad", name)
 	}
 	if zone, ok := zones.Load(name); ok {
 		return zone.(*time.Location), nil
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, refuse("timezone", "there is no time zone %q; %s", name, want)
+		return nil, refuse("timezone", "zone.unknown", name)
 	}
 	zones.Store(name, zone)
 	return zone, nil

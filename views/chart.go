@@ -35,6 +35,13 @@ type Mark struct {
 	Text  string
 }
 
+// ChartEvent is what a mark stands for. Its text is in the viewer's language.
+type ChartEvent struct {
+	At   models.Instant
+	Text string
+	URL  templ.SafeURL // of what it is about; may be empty
+}
+
 // Line is one line of Lines. Values below zero are gaps.
 type Line struct {
 	Name   string
@@ -69,6 +76,9 @@ func niceTop(n int64) int64 {
 
 // rect is where a bar's part is drawn.
 type rect struct{ x, y, w, h string }
+
+// path is the outline: shorter than a rect with its four attributes, of which a page has many.
+func (r rect) path() string { return "M" + r.x + " " + r.y + "h" + r.w + "v" + r.h + "h-" + r.w + "z" }
 
 // num is a length, to the tenth: more digits only make a page longer.
 func num(f float64) string { return strconv.FormatFloat(math.Round(f*10)/10, 'f', -1, 64) }

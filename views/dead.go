@@ -23,6 +23,8 @@ type Dead struct {
 	Groups   int   // that fit the filter
 	Tasks    int64 // in those
 	Rows     []DeadGroup
+	Muted    []DeadGroup // those that nobody is to be bothered with, on the last page
+	MutedAll int         // how many there are
 	Newest   templ.SafeURL
 	Older    templ.SafeURL
 	Back     string
@@ -39,6 +41,7 @@ type DeadGroup struct {
 	AtLeast  bool // there may be more than Recent
 	Attempts string
 	ForGood  bool // all were permanent errors
+	Quiet    bool // it is muted now
 	Common   []CommonValue
 }
 
@@ -72,11 +75,20 @@ type MatrixCell struct {
 type DeadDetail struct {
 	DeadGroup
 	Canary *Canary
+	Marks  []Field // what people know of it, as a form
 	Rows   []TaskRow
 	Newest templ.SafeURL
 	Older  templ.SafeURL
 	Query  string // the filter that is the group, for forms
 	Back   string // this page
+}
+
+// DeadEdit is the form that corrects the parameters of the tasks of a group. Its texts are in the viewer's language.
+type DeadEdit struct {
+	DeadGroup
+	Fields  []Field
+	Example string // the parameters of the newest task
+	Back    string // the group, as forms carry it
 }
 
 // Canary is the one task that was retried before the rest.
@@ -102,6 +114,27 @@ func (g DeadGroup) url(ctx context.Context) templ.SafeURL { return URL(ctx, g.pa
 
 // id of the element that names the group.
 func (g DeadGroup) id() string { return "g-" + g.Fingerprint }
+
+// title is the name that people gave the group, or what its tasks have in common.
+func (g DeadGroup) title(ctx context.Context, most int) string {
+	if g.Mark.Name != "" {
+		return line(g.Mark.Name, most)
+	}
+	return g.message(ctx, most)
+}
+
+// quietText says until when the group is muted.
+func (g DeadGroup) quietText(ctx context.Context) string {
+	if g.Mark.MutedUntil == 0 {
+		return T(ctx, "dead.muted")
+	}
+	return T(ctx, "dead.muted_until", "at", Clock(ctx, g.Mark.MutedUntil))
+}
+
+// shown says how many groups and tasks there are.
+func (d Dead) shown(ctx context.Context) string {
+	return T(ctx, "dead.shown", "n", d.Groups, "tasks", T(ctx, "dead.tasks_n", "n", d.Tasks))
+}
 
 // message is what the tasks of the group have in common; there may be no words at all.
 func (g DeadGroup) message(ctx context.Context, most int) string {

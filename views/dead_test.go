@@ -3,7 +3,6 @@ package views
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/a-h/templ"
 	"github.com/stretchr/testify/require"
@@ -37,15 +36,33 @@ func TestPagesOfDeadLettersAndBulkActions(t *testing.T) {
 	lost.N, lost.Rows = 0, nil
 	lost.Canary = &Canary{TaskRow: TaskRow{Task: models.Task{ID: 12, Type: "mail.send", State: models.StateDead, Error: hostile, Failures: 4}}, SameError: true}
 	ask := Bulk{
-		ID: "b1", Action: "discard", Planned: true, N: 300, Sample: rows, Back: "/reax/tasks?state=dead", BackURL: "/reax/tasks?state=dead",
+		BulkRun: models.BulkRun{ID: 7, Action: models.ActionDiscard, State: models.BulkPlanned, Matched: 300, PlannedAt: noon},
+		Rows:    rows, Back: "/reax/tasks?state=dead", BackURL: "/reax/tasks?state=dead",
 		Fields: []Field{{ID: "reason", Name: "reason", Kind: "textarea", Label: "Reason", Required: true, Error: "needed"}},
 	}
+	replace := Bulk{
+		BulkRun: models.BulkRun{ID: 7, Action: models.ActionReplace, State: models.BulkPlanned, Matched: 2, PlannedAt: noon, Type: hostile},
+		Patch:   hostile, Tried: []PatchTry{{ID: 3, Why: hostile}, {ID: 2, Params: hostile}}, Unfit: 1, BackURL: "/reax/dead",
+	}
 	run := Bulk{
-		ID: "b1", Action: "retry", Running: true, N: 300, Done: 100, Skipped: 60, By: hostile, Reason: hostile, StartedAt: noon, Spread: 15 * time.Minute, BackURL: "/reax/tasks",
-		Why: []BulkWhy{{Text: "it runs", N: 60}}, Listed: []BulkSkip{{ID: 3, Text: "it runs"}},
+		BulkRun: models.BulkRun{ID: 7, Action: models.ActionRetry, State: models.BulkRunning, Matched: 300, Done: 100, Skipped: 60, Actor: hostile, Reason: hostile,
+			StartedAt: noon, SpreadUS: 900e6},
+		BackURL: "/reax/tasks", Rows: rows[:1], Older: "/reax/bulk/7?cursor=MQ",
+		Why: []BulkWhy{{Text: "it runs", N: 60}}, Listed: []BulkSkip{{ID: 3, Text: hostile}},
 	}
 	done := run
-	done.Running, done.Done, done.Skipped, done.Why, done.FinishedAt = false, 300, 0, nil, noon
+	done.State, done.Done, done.Skipped, done.Why, done.FinishedAt = models.BulkDone, 300, 0, nil, noon
+	stopped := run
+	stopped.State, stopped.StoppedBy, stopped.FinishedAt = models.BulkStopped, hostile, noon
+	quiet := someDead()
+	muted := quiet.Rows[1]
+	muted.Quiet, muted.Grown = true, false
+	muted.Mark = models.GroupMark{Name: hostile, Note: hostile, Link: "https://example.org/?q=" + hostile, Muted: true, MutedUntil: noon}
+	quiet.Groups, quiet.Rows, quiet.Muted, quiet.MutedAll, quiet.Older = 1, quiet.Rows[:1], []DeadGroup{muted}, 3, ""
+	named := group
+	named.DeadGroup = muted
+	named.Marks = []Field{{ID: "mark-name", Name: "name", Kind: "text", Label: "Name", Value: hostile, Error: "too long"}}
+	edit := DeadEdit{DeadGroup: muted, Example: hostile, Fields: []Field{{ID: "patch", Name: "patch", Kind: "json", Label: "Changes", Value: hostile}}}
 	for name, c := range map[string]struct {
 		change func(*Viewer)
 		page   templ.Component
@@ -56,8 +73,16 @@ func TestPagesOfDeadLettersAndBulkActions(t *testing.T) {
 		"page-group":        {nil, DeadGroupPage(group)},
 		"page-group-saved":  {nil, DeadGroupPage(saved)},
 		"page-group-lost":   {chinese, DeadGroupPage(lost)},
+		"page-dead-muted":   {nil, DeadPage(quiet)},
+		"page-group-named":  {nil, DeadGroupPage(named)},
+		"page-dead-edit":    {chinese, DeadEditPage(edit)},
 		"page-bulk-ask":     {nil, BulkPage(ask)},
-		"page-bulk-nothing": {chinese, BulkPage(Bulk{Action: "retry", Planned: true, BackURL: "/reax/tasks"})},
+		"page-bulk-viewer":  {func(v *Viewer) { v.Role = models.RoleViewer }, BulkPage(ask)},
+		"page-bulk-replace": {nil, BulkPage(replace)},
+		"page-bulk-stopped": {nil, BulkPage(stopped)},
+		"page-bulk-list":    {chinese, BulkListPage(BulkList{Rows: []models.BulkRun{run.BulkRun, stopped.BulkRun}, Older: "/reax/bulk?cursor=MQ"})},
+		"page-bulk-empty":   {nil, BulkListPage(BulkList{})},
+		"page-bulk-nothing": {chinese, BulkPage(Bulk{BulkRun: models.BulkRun{Action: models.ActionRetry, State: models.BulkPlanned}, BackURL: "/reax/tasks"})},
 		"page-bulk-run":     {nil, BulkPage(run)},
 		"page-bulk-done":    {chinese, BulkPage(done)},
 		"page-bulk-gone":    {nil, BulkGonePage()},

@@ -13,6 +13,8 @@ func (f Failure) kind() string {
 	switch {
 	case f.Code == "unavailable":
 		return "unavailable"
+	case f.Code == "missing_role":
+		return "role"
 	case f.Status == 403:
 		return "forbidden"
 	case f.Status == 404:

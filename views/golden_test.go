@@ -29,7 +29,8 @@ func viewer(t testing.TB, change func(*Viewer)) context.Context {
 	require.NoError(t, err)
 	v := &Viewer{
 		Locale: English, Zone: zone, Base: "/reax", Here: "/reax/tasks?state=dead", Version: "1.2.3", RequestID: "R1",
-		Now: noon.Time().Add(5 * time.Minute), Counts: map[models.State]int64{models.StateDead: 1234},
+		Role: models.RoleAdmin,
+		Now:  noon.Time().Add(5 * time.Minute), Counts: map[models.State]int64{models.StateDead: 1234},
 	}
 	if change != nil {
 		change(v)
@@ -197,11 +198,14 @@ func TestAPageOfFiftyRowsIsSmall(t *testing.T) {
 	page := someTasks()
 	row := page.Rows[0]
 	row.StuckAt = 0 // stuck handlers pause their pool long before there are fifty
-	row.Error = strings.Repeat("错误", 5000)
-	for len(page.Rows) < 50 {
-		page.Rows = append(page.Rows, row)
+	for _, text := range []string{"错误", `"<`} {
+		row.Error = strings.Repeat(text, 5000)
+		page.Rows = page.Rows[:1]
+		for len(page.Rows) < 50 {
+			page.Rows = append(page.Rows, row)
+		}
+		require.Less(t, len(render(viewer(t, nil), t, TasksPage(page))), 60_000)
 	}
-	require.Less(t, len(render(viewer(t, nil), t, TasksPage(page))), 60_000)
 }
 
 func TestTheRegionThatIsAskedForIsThatOfThePage(t *testing.T) {

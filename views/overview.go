@@ -17,9 +17,9 @@ type Overview struct {
 	Tiles    []Tile
 	Spans    []Tab // how far back the charts go
 	Finished Chart
-	Title    string // of Finished
-	Span     string // how far back, in words
-	Starts   string // what the marks in Finished are; empty without any
+	Title    string       // of Finished
+	Span     string       // how far back, in words
+	Events   []ChartEvent // what the marks in Finished are, the latest first
 	Wait     Times
 	Run      Times
 	Notices  []Notice

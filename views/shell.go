@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"context"
 
 	"reax/models"
@@ -21,8 +22,12 @@ var rail = []railItem{
 	{section: "tasks", icon: "tasks", path: "/tasks", key: "t"},
 	{section: "dead", icon: "inbox", path: "/dead", key: "d", states: []models.State{models.StateFailed, models.StateDead}},
 	{section: "schedules", icon: "clock", path: "/schedules", key: "s"},
+	{section: "alerts", icon: "bell", path: "/alerts", key: "w"},
 	{section: "types", icon: "types", path: "/types", key: "y", group: "nav.runtime"},
 	{section: "actors", icon: "tree", path: "/actors", key: "a"},
+	{section: "users", icon: "user", path: "/admin/users", key: "c", group: "nav.access", least: models.RoleAdmin},
+	{section: "audit", icon: "audit", path: "/audit", key: "l", least: models.RoleOperator},
+	{section: "status", icon: "signal", path: "/incidents", key: "i", least: models.RoleOperator},
 }
 
 // count is how many tasks the item is about, as far as it shows that.
@@ -51,6 +56,17 @@ var (
 	themes    = [][2]string{{"system", "settings.system"}, {"light", "settings.light"}, {"dark", "settings.dark"}}
 	languages = [][2]string{{string(English), "English"}, {string(Chinese), "中文"}}
 )
+
+// PageSizes are how many rows a page of a list may have, and DefaultPageSize is how many it has for who has not chosen.
+var PageSizes = []int{25, DefaultPageSize, 100}
+
+// DefaultPageSize is one of PageSizes.
+const DefaultPageSize = 50
+
+// densities with their messages, as the settings form sends them.
+var densities = [][2]string{{"comfortable", "settings.comfortable"}, {"compact", "settings.compact"}}
+
+func densityOf(ctx context.Context) string { return cmp.Or(ViewerOf(ctx).Density, "comfortable") }
 
 func themeOf(ctx context.Context) string {
 	if t := ViewerOf(ctx).Theme; t != "" {
@@ -82,7 +98,7 @@ func railOf(ctx context.Context) []railItem {
 		if item.group != "" {
 			heading = item.group
 		}
-		if !ViewerOf(ctx).Role.May(item.least) {
+		if v := ViewerOf(ctx); !v.Role.May(item.least) || item.section == "users" && v.External {
 			continue
 		}
 		item.group, heading = heading, ""

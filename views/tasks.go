@@ -27,12 +27,25 @@ type Tasks struct {
 	Rows     []TaskRow
 	Newest   templ.SafeURL // set on every page but the first
 	Older    templ.SafeURL
+	Searched string        // since when all tasks were looked at, when the search ended before the page was full
 	Hidden   [][2]string   // what the filter carries without a field for it
 	CSV      templ.SafeURL // the list as a file; empty offers none
 	JSON     templ.SafeURL
 	Query    string // the query of the list, for the form that acts on all of it
 	Matches  int64  // how many tasks fit it; below zero when that is not known
 	Back     string // the list itself, for forms that return to it
+}
+
+// shown says how many tasks are on the page, and how far the search for them went when it did not fill the page.
+func (t Tasks) shown(ctx context.Context) string {
+	text := T(ctx, "tasks.shown", "n", len(t.Rows))
+	switch {
+	case t.Searched == "":
+		return text
+	case len(t.Rows) == 0: // which says so itself
+		return ""
+	}
+	return text + " · " + T(ctx, "tasks.searched", "at", t.Searched)
 }
 
 // Tab is one of several views of a list.
@@ -63,10 +76,11 @@ const previewWidth = 90
 // preview is the start of a text in one line, without what could reorder or hide letters of the page.
 func preview(text string) string { return line(text, previewWidth) }
 
-// line is preview for another width.
+// line is preview for another width. What HTML writes as five letters counts as if it were wider, once there is much of it:
+// JSON is full of that, and a page of many rows is to stay small.
 func line(text string, most int) string {
 	var b strings.Builder
-	width := 0
+	width, room := 0, most*2/3
 	for _, r := range text {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			r = ' '
@@ -74,7 +88,10 @@ func line(text string, most int) string {
 		if width++; r >= firstWide {
 			width++
 		}
-		if width > most {
+		if strings.ContainsRune(`"'&<>`, r) {
+			room -= len("#34;")
+		}
+		if width > most || room < 0 {
 			return b.String() + "…"
 		}
 		b.WriteRune(r)
@@ -117,7 +134,7 @@ func (r TaskRow) url(ctx context.Context) templ.SafeURL {
 func (t Tasks) columns(ctx context.Context) []Column {
 	columns := []Column{
 		{Text: T(ctx, "tasks.state"), Class: "st"}, {Text: T(ctx, "tasks.task"), Class: "main"},
-		{Text: T(ctx, "tasks.content"), Class: "opt"}, {Text: T(ctx, "tasks.priority"), Class: "num opt"},
+		{Text: T(ctx, "tasks.content"), Class: "opt"}, {Text: T(ctx, "tasks.priority"), Class: "num opt needs-some"},
 	}
 	if t.State != models.StatePending {
 		columns = append(columns, Column{Text: T(ctx, "tasks.attempt"), Class: "num opt"})
@@ -126,11 +143,11 @@ func (t Tasks) columns(ctx context.Context) []Column {
 	case models.StatePending:
 		columns = append(columns, Column{Text: T(ctx, "tasks.runs_at"), Class: "num opt"})
 	case models.StateRunning:
-		columns = append(columns, Column{Text: T(ctx, "tasks.worker"), Class: "opt"}, Column{Text: T(ctx, "tasks.elapsed"), Class: "num opt"})
+		columns = append(columns, Column{Text: T(ctx, "tasks.worker"), Class: "opt needs-much"}, Column{Text: T(ctx, "tasks.elapsed"), Class: "num opt"})
 	case models.StateRetryWait:
 		columns = append(columns, Column{Text: T(ctx, "tasks.next_run"), Class: "num opt"})
 	case models.StateFailed, models.StateDead:
-		columns = append(columns, Column{Text: T(ctx, "tasks.cause"), Class: "opt"})
+		columns = append(columns, Column{Text: T(ctx, "tasks.cause"), Class: "opt needs-much"})
 	}
 	return append(columns, Column{Text: T(ctx, "tasks.changed"), Class: "num when"})
 }

@@ -18,8 +18,13 @@ type Viewer struct {
 	Locale    Locale
 	Zone      *time.Location
 	User      string      // who is signed in; empty when nobody has to be
-	Role      models.Role // what they may do
+	Role      models.Role // what they may do; empty is nothing, and they see no rail
+	Account   bool        // User has an account here, with a page and a way to sign out
+	External  bool        // another program keeps the accounts
+	Open      bool        // there are no accounts: whoever is on this machine may do everything
 	Theme     string      // light or dark; empty follows the system
+	Density   string      // compact; empty is comfortable
+	Rows      int         // of a page of a list, one of PageSizes; 0 is what the list likes best
 	Base      string      // path below which reax is mounted
 	Here      string      // path and query of the page, for forms that return to it
 	Version   string
@@ -36,6 +41,10 @@ type Flash struct {
 	Text string
 	URL  string // a page about it, below the base path; may be empty
 }
+
+// May reports whether the viewer has at least a role. Pages leave out, or show as off, what its role may not do; the
+// server checks it all the same.
+func May(ctx context.Context, need models.Role) bool { return ViewerOf(ctx).Role.May(need) }
 
 type viewerKey struct{}
 

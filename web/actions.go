@@ -33,7 +33,7 @@ type discardJSON struct {
 
 func (b *discardJSON) check(*Server) []fieldError {
 	if strings.TrimSpace(b.Reason) == "" {
-		return []fieldError{{"/reason", "is required"}}
+		return []fieldError{wrong("/reason", "required")}
 	}
 	return textBytes("/reason", b.Reason, actors.MaxReasonBytes)
 }
@@ -50,23 +50,23 @@ type discardInput struct {
 
 type taskOutput struct{ Body TaskJSON }
 
-func changed(t models.Task, err error) (*taskOutput, error) {
+func (s *Server) changed(t models.Task, err error) (*taskOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &taskOutput{Body: taskView(&t)}, nil
+	return &taskOutput{Body: s.taskView(&t)}, nil
 }
 
 func (s *Server) retryTask(ctx context.Context, in *actionInput) (*taskOutput, error) {
-	return changed(s.runtime.Retry(ctx, in.ID, changeOf(ctx, in.Body.text())))
+	return s.changed(s.runtime.Retry(ctx, in.ID, changeOf(ctx, in.Body.text())))
 }
 
 func (s *Server) cancelTask(ctx context.Context, in *actionInput) (*taskOutput, error) {
-	return changed(s.runtime.Cancel(ctx, in.ID, changeOf(ctx, in.Body.text())))
+	return s.changed(s.runtime.Cancel(ctx, in.ID, changeOf(ctx, in.Body.text())))
 }
 
 func (s *Server) discardTask(ctx context.Context, in *discardInput) (*taskOutput, error) {
-	return changed(s.runtime.Discard(ctx, in.ID, changeOf(ctx, strings.TrimSpace(in.Body.Reason))))
+	return s.changed(s.runtime.Discard(ctx, in.ID, changeOf(ctx, strings.TrimSpace(in.Body.Reason))))
 }
 
 // repeatJSON is the body of a repeat.
@@ -90,9 +90,20 @@ func (s *Server) repeatTask(ctx context.Context, in *repeatInput) (*enqueueOutpu
 	if in.Body != nil {
 		params, reason = json.RawMessage(in.Body.Params), strings.TrimSpace(in.Body.Reason)
 	}
+	if params != nil {
+		old, err := s.ledger.Task(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		filled, faults := s.unmask(old.Type, params, old.Params, "/params")
+		if faults != nil {
+			return nil, invalid(faults)
+		}
+		params = filled
+	}
 	enqueued, err := s.runtime.Repeat(ctx, in.ID, params, changeOf(ctx, reason))
 	if err != nil {
 		return nil, err
 	}
-	return s.enqueuedOutput(&enqueued), nil
+	return s.enqueuedOutput(ctx, &enqueued), nil
 }

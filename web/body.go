@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"mime"
@@ -80,8 +79,10 @@ func (c *bodyCheck) run(raw []byte) *problemJSON {
 			return newProblem(http.StatusBadRequest, "bad_json", "the body is not valid JSON: %s", bad.Fields[0].Message)
 		}
 		for _, f := range bad.Fields {
-			message := strings.Replace(f.Message, "is not a known parameter", "is not a known field", 1)
-			faults[f.Location] = fieldError{f.Location, message}
+			faults[f.Location] = fieldOf("", f)
+			if f.Code == "unknown" { // a body has fields, and its parameters are checked by the runtime
+				faults[f.Location] = wrong(f.Location, "unknown_field")
+			}
 		}
 		if _, whole := faults[""]; whole {
 			return invalid(slices.Collect(maps.Values(faults)))
@@ -166,5 +167,5 @@ func textBytes(location, text string, limit int) []fieldError {
 	if len(text) <= limit {
 		return nil
 	}
-	return []fieldError{{location, fmt.Sprintf("must have at most %d bytes", limit)}}
+	return []fieldError{wrong(location, "bytes", limit)}
 }

@@ -15,6 +15,9 @@ const (
 	zoneCookie  = "reax_zone"
 	themeCookie = "reax_theme"
 	flashCookie = "reax_flash"
+
+	densityCookie = "reax_density"
+	rowsCookie    = "reax_rows"
 )
 
 const (
@@ -34,9 +37,9 @@ func cookieValue(c echo.Context, name string) string {
 
 // setCookie keeps a value for age; one of 0 or less removes it.
 func setCookie(c echo.Context, path, name, value string, age time.Duration) {
-	cookie := &http.Cookie{ //nolint:gosec // a cookie of a plain HTTP server on this machine cannot be Secure
+	cookie := &http.Cookie{ //nolint:gosec // a cookie of a plain HTTP server cannot be Secure
 		Name: name, Value: value, Path: path, MaxAge: int(age.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: c.Request().TLS != nil,
+		Secure: requestIsTLS(c.Request()),
 	}
 	if age <= 0 {
 		cookie.MaxAge = -1

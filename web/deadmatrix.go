@@ -16,34 +16,79 @@ var matrixWindows = []string{"1h", "3h", "24h", "3d", "7d"}
 
 const failedOrDead = string(models.StateFailed) + "," + string(models.StateDead)
 
-// failures are the sums of a minute. A week of minutes is much to read, and changes little from one viewer to the next.
+// shortWindows is how many of the windows are counted to the minute. The longer ones begin at a full hour.
+const shortWindows = 2
+
+// failures are the sums of a minute. A week of minutes is much to read, and only its last hours change.
 type failures struct {
 	minute models.Instant
+	hour   models.Instant
+	past   map[string][]int64 // by type, one for each long window, up to hour
 	sums   map[string][]int64 // by type, one for each window
 }
 
 // failuresNow are the failures by type in each window, at most a minute old.
 func (s *Server) failuresNow(ctx context.Context) (map[string][]int64, error) {
 	now := views.ViewerOf(ctx).Now.Truncate(time.Minute)
-	if f := s.failures.Load(); f != nil && f.minute == models.At(now) {
-		return f.sums, nil
+	hour := now.Truncate(time.Hour)
+	last := s.failures.Load()
+	if last != nil && last.minute == models.At(now) {
+		return last.sums, nil
 	}
-	var since []models.Instant // the earliest first
-	for _, name := range slices.Backward(matrixWindows) {
-		for _, w := range windows {
-			if w.name == name {
-				since = append(since, models.At(now.Add(-w.span)))
+	next := &failures{minute: models.At(now), hour: models.At(hour), sums: map[string][]int64{}}
+	if last != nil && last.hour == next.hour {
+		next.past = last.past
+	} else {
+		var err error
+		if next.past, err = s.failuresSince(ctx, hour, matrixWindows[shortWindows:], hour); err != nil {
+			return nil, err
+		}
+		for _, row := range next.past {
+			for i := range row {
+				row[i] -= row[len(row)-1]
 			}
 		}
 	}
-	sums, err := s.ledger.Failures(ctx, since)
+	for typ, row := range next.past {
+		next.sums[typ] = append(make([]int64, shortWindows), row[:len(row)-1]...)
+	}
+	recent, err := s.failuresSince(ctx, now, matrixWindows[:shortWindows], hour)
+	if err != nil {
+		return nil, err
+	}
+	for typ, row := range recent {
+		sums := next.sums[typ]
+		if sums == nil {
+			sums = make([]int64, len(matrixWindows))
+			next.sums[typ] = sums
+		}
+		copy(sums, row[:shortWindows])
+		for i := shortWindows; i < len(sums); i++ {
+			sums[i] += row[shortWindows]
+		}
+	}
+	s.failures.Store(next)
+	return next.sums, nil
+}
+
+// failuresSince sums the failures by type since the start of each of the named windows, which end at a moment, and last
+// since hour. No window is shorter than that.
+func (s *Server) failuresSince(ctx context.Context, end time.Time, names []string, hour time.Time) (map[string][]int64, error) {
+	var since []models.Instant // the earliest first
+	for _, name := range slices.Backward(names) {
+		for _, w := range windows {
+			if w.name == name {
+				since = append(since, models.At(end.Add(-w.span)))
+			}
+		}
+	}
+	sums, err := s.ledger.Failures(ctx, append(since, models.At(hour)))
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range sums {
-		slices.Reverse(row)
+		slices.Reverse(row[:len(names)])
 	}
-	s.failures.Store(&failures{models.At(now), sums})
 	return sums, nil
 }
 

@@ -15,9 +15,21 @@ import (
 	"reax/views"
 )
 
+// sampleSize is how many of the latest tasks of a group are read.
+type sampleSize struct {
+	tasks int // whose parameters are compared
+	times int // that the bars count
+}
+
+// A group's tasks lie anywhere in the file. When that is not in memory, a page of groups is thousands of reads of the
+// disk: the groups that come late on such a page are looked at less closely, until it is asked for again.
+var (
+	wholeSample = sampleSize{tasks: 200, times: 1000}
+	smallSample = sampleSize{tasks: 20, times: 50}
+)
+
 const (
-	sampleTasks  = 200  // the latest tasks of a group whose parameters are compared
-	sampleTimes  = 1000 // the latest tasks of a group that its bars count
+	sampleTime   = 60 * time.Millisecond // of a page of groups, after which its samples are small
 	sampleHours  = 24
 	commonShown  = 3
 	commonDepth  = 5
@@ -29,6 +41,7 @@ const (
 type groupFacts struct {
 	group      models.ErrorGroup // as it was when they were read
 	read       time.Time
+	size       sampleSize
 	times      []models.Instant // when they ended
 	used, most string           // runs, and how many there may be
 	forGood    bool             // all were errors that no retry mends
@@ -50,7 +63,7 @@ func (k *groupSamples) get(g *models.ErrorGroup, now time.Time) *groupFacts {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	f := k.all[g.Type+"\x00"+g.Fingerprint]
-	if f == nil || f.group != *g && now.Sub(f.read).Abs() > factsFresh {
+	if f == nil || (f.group != *g || f.size != wholeSample) && now.Sub(f.read).Abs() > factsFresh {
 		return nil
 	}
 	return f
@@ -67,16 +80,21 @@ func (k *groupSamples) put(f *groupFacts) {
 
 // deadGroup adds to a group of errors what its latest tasks say about it.
 func (s *Server) deadGroup(ctx context.Context, g models.ErrorGroup, seen models.Instant) (views.DeadGroup, error) {
+	return s.deadGroupOfSize(ctx, g, seen, wholeSample)
+}
+
+func (s *Server) deadGroupOfSize(ctx context.Context, g models.ErrorGroup, seen models.Instant, size sampleSize) (views.DeadGroup, error) {
 	v := views.DeadGroup{ErrorGroup: g, Hours: make([]int, sampleHours), Known: sampleHours}
-	if seen != 0 {
+	now := views.ViewerOf(ctx).Now
+	v.Quiet = g.Mark.IsMuted(models.At(now))
+	if seen != 0 && !v.Quiet {
 		v.New = g.FirstAt > seen
 		v.Grown = !v.New && g.LastAt > seen
 	}
-	now := views.ViewerOf(ctx).Now
 	f := s.samples.get(&g, now)
 	if f == nil {
 		var err error
-		if f, err = s.groupFacts(ctx, g, now); err != nil {
+		if f, err = s.groupFacts(ctx, g, now, size); err != nil {
 			return v, err
 		}
 		s.samples.put(f)
@@ -89,13 +107,13 @@ func (s *Server) deadGroup(ctx context.Context, g models.ErrorGroup, seen models
 		c.URL = views.URL(ctx, "/tasks", "type", g.Type, "fingerprint", g.Fingerprint, "param", c.Path+"="+c.Value)
 		v.Common = append(v.Common, c)
 	}
-	countHours(&v, f.times, models.At(now))
+	countHours(&v, f, models.At(now))
 	return v, nil
 }
 
-func (s *Server) groupFacts(ctx context.Context, g models.ErrorGroup, now time.Time) (*groupFacts, error) {
-	f := &groupFacts{group: g, read: now}
-	sample, err := s.ledger.ErrorSample(ctx, g.Type, g.Fingerprint, sampleTasks)
+func (s *Server) groupFacts(ctx context.Context, g models.ErrorGroup, now time.Time, size sampleSize) (*groupFacts, error) {
+	f := &groupFacts{group: g, read: now, size: size}
+	sample, err := s.ledger.ErrorSample(ctx, g.Type, g.Fingerprint, size.tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -109,16 +127,16 @@ func (s *Server) groupFacts(ctx context.Context, g models.ErrorGroup, now time.T
 	}
 	f.used, f.most = span(used), span(most)
 	if g.LastAt.Time().After(now.Add(-sampleHours * time.Hour)) { // else its bars are empty
-		f.times, err = s.ledger.ErrorTimes(ctx, g.Type, g.Fingerprint, sampleTimes)
+		f.times, err = s.ledger.ErrorTimes(ctx, g.Type, g.Fingerprint, size.times)
 	}
 	return f, err
 }
 
-// countHours counts the ends of tasks by hour, the latest hour last. When times are not all that there are, the hours
-// before the earliest of them are not known.
-func countHours(v *views.DeadGroup, times []models.Instant, now models.Instant) {
+// countHours counts the ends of tasks by hour, the latest hour last. When the times are not all that there are, the
+// hours before the earliest of them are not known.
+func countHours(v *views.DeadGroup, f *groupFacts, now models.Instant) {
 	oldest := now
-	for _, at := range times {
+	for _, at := range f.times {
 		oldest = min(oldest, at)
 		ago := int(now.Sub(max(min(at, now), 0)) / time.Hour)
 		if ago < sampleHours {
@@ -126,9 +144,9 @@ func countHours(v *views.DeadGroup, times []models.Instant, now models.Instant) 
 			v.Recent++
 		}
 	}
-	if len(times) >= sampleTimes {
+	if len(f.times) >= f.size.times {
 		v.Known = min(int(now.Sub(oldest)/time.Hour)+1, sampleHours)
-		v.AtLeast = v.Known < sampleHours || v.Recent == len(times)
+		v.AtLeast = v.Known < sampleHours || v.Recent == len(f.times)
 	}
 }
 

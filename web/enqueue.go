@@ -37,10 +37,10 @@ func (b *taskInputJSON) check(s *Server) []fieldError { return b.checkAt(s, "") 
 func (b *taskInputJSON) checkAt(s *Server, at string) []fieldError {
 	var faults []fieldError
 	if b.RunAt != nil && b.RunAt.err != nil {
-		faults = append(faults, fieldError{at + "/run_at", b.RunAt.err.Error()})
+		faults = append(faults, wrongBy(at+"/run_at", b.RunAt.err))
 	}
 	if b.RunAt != nil && b.Delay != nil {
-		faults = append(faults, fieldError{at + "/delay", "must not be given together with run_at"})
+		faults = append(faults, wrong(at+"/delay", "not_together", "run_at"))
 	} else {
 		faults = append(faults, b.Delay.within(at+"/delay", maxDelay)...)
 	}
@@ -48,8 +48,10 @@ func (b *taskInputJSON) checkAt(s *Server, at string) []fieldError {
 	faults = append(faults, textBytes(at+"/unique_key", b.UniqueKey, actors.MaxUniqueKeyBytes)...)
 	faults = append(faults, tagFaults(at, b.Tags)...)
 	if b.TraceID != "" && !isTraceID(b.TraceID) {
-		faults = append(faults, fieldError{at + "/trace_id", "must be 32 lower-case hexadecimal digits, not all of them zero"})
+		faults = append(faults, wrong(at+"/trace_id", "trace"))
 	}
+	_, still := s.unmask(b.Type, b.params(), "", at+"/params")
+	faults = append(faults, still...)
 	if len(faults) > 0 {
 		faults = append(faults, b.checkParams(s, at)...)
 	}
@@ -95,9 +97,7 @@ func (b *taskInputJSON) request(ctx context.Context, traceparent string) actors.
 	if b.Delay != nil && b.Delay.duration > 0 {
 		req.RunAt = time.Now().Add(b.Delay.duration)
 	}
-	if req.TraceID == "" {
-		req.TraceID = traceIDOf(traceparent)
-	}
+	req.Traceparent = traceparent
 	return req
 }
 
@@ -106,7 +106,7 @@ func tagFaults(at string, tags []string) []fieldError {
 	for i, tag := range tags {
 		location := fmt.Sprintf("%s/tags/%d", at, i)
 		if tag == "" {
-			faults = append(faults, fieldError{location, "must not be empty"})
+			faults = append(faults, wrong(location, "empty"))
 		}
 		faults = append(faults, textBytes(location, tag, actors.MaxTagBytes)...)
 	}
@@ -115,16 +115,6 @@ func tagFaults(at string, tags []string) []fieldError {
 
 func isTraceID(id string) bool {
 	return len(id) == 32 && strings.Trim(id, "0123456789abcdef") == "" && strings.Trim(id, "0") != ""
-}
-
-// traceIDOf takes the trace id out of a W3C traceparent header. As the standard asks, a header that is not right is
-// treated as if it were not there.
-func traceIDOf(traceparent string) string {
-	parts := strings.Split(traceparent, "-")
-	if len(parts) < 4 || len(parts[0]) != 2 || parts[0] == "ff" || len(parts[2]) != 16 || !isTraceID(parts[1]) {
-		return ""
-	}
-	return parts[1]
 }
 
 type enqueueInput struct {
@@ -145,26 +135,33 @@ type enqueueOutput struct {
 }
 
 func (s *Server) enqueueTask(ctx context.Context, in *enqueueInput) (*enqueueOutput, error) {
+	who := callerOf(ctx)
+	if err := who.allows(in.Body.Type); err != nil {
+		return nil, err
+	}
 	enqueued, err := s.runtime.Enqueue(ctx, in.Body.request(ctx, in.Traceparent))
+	if err == nil {
+		err = who.allowsHolder(&enqueued)
+	}
 	if errors.Is(err, actors.ErrUnknownType) {
 		return nil, unknownType(in.Body.Type)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.enqueuedOutput(&enqueued), nil
+	return s.enqueuedOutput(ctx, &enqueued), nil
 }
 
 func unknownType(name string) *problemJSON {
 	return newProblem(http.StatusNotFound, "unknown_type", "there is no task type %q", clip(name))
 }
 
-func (s *Server) enqueuedOutput(e *actors.Enqueued) *enqueueOutput {
-	out := &enqueueOutput{Status: http.StatusCreated, Body: enqueuedTaskJSON{taskView(&e.Task), e.Duplicate}}
+func (s *Server) enqueuedOutput(ctx context.Context, e *actors.Enqueued) *enqueueOutput {
+	out := &enqueueOutput{Status: http.StatusCreated, Body: enqueuedTaskJSON{s.taskView(&e.Task), e.Duplicate}}
 	if e.Duplicate {
 		out.Status = http.StatusOK
 	}
-	out.Location = fmt.Sprintf("%s%s/tasks/%d", s.base, apiPath, e.Task.ID)
+	out.Location = fmt.Sprintf("%s%s/tasks/%d", callerOf(ctx).prefix+s.base, apiPath, e.Task.ID)
 	return out
 }
 
@@ -175,7 +172,7 @@ type batchJSON struct {
 
 func (b *batchJSON) check(s *Server) []fieldError {
 	if len(b.Tasks) > actors.MaxBatch {
-		return []fieldError{{"/tasks", fmt.Sprintf("must have at most %d entries", actors.MaxBatch)}}
+		return []fieldError{wrong("/tasks", "max_items", actors.MaxBatch)}
 	}
 	var faults []fieldError
 	for i := range b.Tasks {
@@ -200,17 +197,26 @@ type enqueuedBatchJSON struct {
 
 func (s *Server) enqueueBatch(ctx context.Context, in *batchInput) (*batchOutput, error) {
 	reqs := make([]actors.EnqueueRequest, 0, len(in.Body.Tasks))
+	who := callerOf(ctx)
 	for i := range in.Body.Tasks {
+		if err := who.allows(in.Body.Tasks[i].Type); err != nil {
+			return nil, err
+		}
 		reqs = append(reqs, in.Body.Tasks[i].request(ctx, in.Traceparent))
 	}
 	enqueued, err := s.runtime.EnqueueBatch(ctx, reqs)
 	if err != nil {
 		return nil, err
 	}
+	for i := range enqueued {
+		if err := who.allowsHolder(&enqueued[i]); err != nil {
+			return nil, err
+		}
+	}
 	out := &batchOutput{}
 	out.Body.Tasks = make([]enqueuedTaskJSON, 0, len(enqueued))
 	for i := range enqueued {
-		out.Body.Tasks = append(out.Body.Tasks, enqueuedTaskJSON{taskView(&enqueued[i].Task), enqueued[i].Duplicate})
+		out.Body.Tasks = append(out.Body.Tasks, enqueuedTaskJSON{s.taskView(&enqueued[i].Task), enqueued[i].Duplicate})
 	}
 	return out, nil
 }

@@ -22,7 +22,7 @@ func (f *formField) view(ctx context.Context, i int, value, fault string) views.
 	n := &f.node
 	v := views.Field{
 		ID: "p-" + strconv.Itoa(i), Name: paramPrefix + f.name, Label: f.name, Kind: "text", Value: value, Help: n.Description,
-		Required: f.required, Error: faultText(ctx, fault), Example: plainJSON(n.example()),
+		Required: f.required, Error: fault, Example: plainJSON(n.example()),
 	}
 	var hints []string
 	if n.Title != "" && n.Title != f.name {
@@ -192,23 +192,31 @@ func htmlPattern(pattern string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(pattern, "^"), "$")
 }
 
+// faultOf says what is wrong with an input; nothing when it is right.
+func (f *enqueueForm) faultOf(ctx context.Context, name string) string {
+	if fault, ok := f.faults[name]; ok {
+		return faultText(ctx, fault)
+	}
+	return ""
+}
+
 // fields are those of the parameters.
 func (f *enqueueForm) fields(ctx context.Context) (fields []views.Field, extra *views.Field) {
 	if f.whole {
 		return []views.Field{{
 			ID: "p-all", Name: wholeName, Kind: "json", Label: views.T(ctx, "enqueue.params"), Hint: views.T(ctx, "enqueue.type.json"), Rows: "14",
-			Value: lines(f.values.Get(wholeName)), Error: faultText(ctx, f.faults[wholeName]),
+			Value: lines(f.values.Get(wholeName)), Error: f.faultOf(ctx, wholeName),
 		}}, nil
 	}
 	for i := range f.schema.fields {
 		field := &f.schema.fields[i]
 		name := paramPrefix + field.name
-		fields = append(fields, field.view(ctx, i, lines(f.values.Get(name)), f.faults[name]))
+		fields = append(fields, field.view(ctx, i, lines(f.values.Get(name)), f.faultOf(ctx, name)))
 	}
 	if f.schema.open {
 		extra = &views.Field{
 			ID: "p-extra", Name: extraName, Kind: "json", Label: views.T(ctx, "enqueue.extra"), Hint: views.T(ctx, "enqueue.type.json"), Rows: "4",
-			Value: lines(f.values.Get(extraName)), Error: faultText(ctx, f.faults[extraName]), Help: views.T(ctx, "enqueue.extra_help"),
+			Value: lines(f.values.Get(extraName)), Error: f.faultOf(ctx, extraName), Help: views.T(ctx, "enqueue.extra_help"),
 		}
 	}
 	return fields, extra
@@ -218,13 +226,13 @@ func (f *enqueueForm) fields(ctx context.Context) (fields []views.Field, extra *
 func (f *enqueueForm) view(ctx context.Context) views.EnqueueForm {
 	field := func(name, kind string) views.Field {
 		return views.Field{
-			ID: "f-" + name, Name: name, Kind: kind, Label: views.T(ctx, "enqueue.field."+name), Value: lines(f.values.Get(name)), Error: faultText(ctx, f.faults[name]),
+			ID: "f-" + name, Name: name, Kind: kind, Label: views.T(ctx, "enqueue.field."+name), Value: lines(f.values.Get(name)), Error: f.faultOf(ctx, name),
 		}
 	}
 	page := views.EnqueueForm{Zone: f.zone.String(), Whole: f.whole, When: field("when", "radio"), Delay: field("delay", "text"), RunAt: field("run_at", "datetime-local")}
 	page.Fields, page.Extra = f.fields(ctx)
-	if f.fault != "" {
-		page.Fault = faultText(ctx, f.fault)
+	if f.fault != nil {
+		page.Fault = faultText(ctx, *f.fault)
 	}
 	page.When.Options = []views.Option{
 		{Value: "now", Text: views.T(ctx, "enqueue.now")}, {Value: "in", Text: views.T(ctx, "enqueue.in")}, {Value: "at", Text: views.T(ctx, "enqueue.at")},

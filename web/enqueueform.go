@@ -22,15 +22,16 @@ type enqueueForm struct {
 	values     url.Values
 	zone       *time.Location // of the times in it
 	whole      bool           // the parameters are one JSON text
-	faults     map[string]string
-	fault      string // with the whole
+	original   string         // the parameters of the task that this one is a copy of, with what the form does not show
+	faults     map[string]fieldError
+	fault      *fieldError // with the whole
 	input      taskInputJSON
 	delay      string // as the body has it
 	timeout    string
 }
 
 func newEnqueueForm(d *tasks.Definition, values url.Values, zone *time.Location) *enqueueForm {
-	f := &enqueueForm{definition: d, schema: formOf(d.Schema.Raw), values: values, zone: zone, faults: map[string]string{}}
+	f := &enqueueForm{definition: d, schema: formOf(d.Schema), values: values, zone: zone, faults: map[string]fieldError{}}
 	if named, ok := zoneOf(values.Get("zone")); ok { // the zone may have been changed since the form was made
 		f.zone = named
 	}
@@ -49,20 +50,25 @@ func (f *enqueueForm) read(s *Server) {
 		if len(params) == 0 {
 			params = json.RawMessage("{}")
 		}
-		if fault := jsonFault(string(params)); fault != "" {
-			f.faults[wholeName] = fault
+		if fault := jsonFault(string(params)); fault != nil {
+			f.faults[wholeName] = *fault
 		}
 	} else {
-		var faults map[string]string
+		var faults map[string]fieldError
 		params, faults = f.schema.params(f.values, f.zone)
 		maps.Copy(f.faults, faults)
 	}
-	f.input.Params = jsonObject(params)
 	if len(f.faults) == 0 {
-		for _, name := range stillHidden(f.definition.Schema.Raw, params) {
-			f.add("/params/"+pointerOf(name), "is hidden here and must be written anew")
+		if !f.whole {
+			params = f.schema.keepHidden(params, f.original)
 		}
+		filled, faults := s.unmask(f.definition.Name, params, f.original, "/params")
+		for _, fault := range faults {
+			f.add(fault)
+		}
+		params = filled
 	}
+	f.input.Params = jsonObject(params)
 	f.readTimes()
 	f.input.Priority = f.readNumber("priority", 1, 10)
 	f.input.MaxRetries = f.readNumber("max_retries", 0, tasks.MaxRetriesCap)
@@ -72,16 +78,14 @@ func (f *enqueueForm) read(s *Server) {
 		}
 	}
 	for _, fault := range f.input.check(s) {
-		f.add(fault.Location, fault.Message)
+		f.add(fault)
 	}
 	if _, broken := f.faults[wholeName]; !broken {
 		for _, fault := range f.input.checkParams(s, "") {
-			f.add(fault.Location, fault.Message)
+			f.add(fault)
 		}
 	}
 }
-
-func pointerOf(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
 
 func (f *enqueueForm) readTimes() {
 	switch f.get("when") {
@@ -89,7 +93,7 @@ func (f *enqueueForm) readTimes() {
 		f.delay = f.get("delay")
 		d := &durationInput{}
 		if f.delay == "" {
-			f.faults["delay"] = "is required"
+			f.faults["delay"] = wrong("", "required")
 			return
 		}
 		if d.duration, d.err = parseDuration(f.delay); d.err == nil {
@@ -99,12 +103,12 @@ func (f *enqueueForm) readTimes() {
 	case "at":
 		text := f.get("run_at")
 		if text == "" {
-			f.faults["run_at"] = "is required"
+			f.faults["run_at"] = wrong("", "required")
 			return
 		}
 		at, err := parseClock(text, f.zone)
 		if err != nil {
-			f.faults["run_at"] = errMoment.Error()
+			f.faults["run_at"] = wrongBy("", errMoment)
 			return
 		}
 		f.input.RunAt = &momentInput{time: at}
@@ -134,17 +138,17 @@ func (f *enqueueForm) readNumber(name string, low, high int) *wholeNumber {
 	n, err := strconv.Atoi(text)
 	switch {
 	case err != nil:
-		f.faults[name] = "must be an integer"
+		f.faults[name] = wrong("", "integer")
 	case n < low || n > high:
-		f.faults[name] = fmt.Sprintf("must be between %d and %d", low, high)
+		f.faults[name] = wrong("", "between", low, high)
 	}
 	number := wholeNumber(n)
 	return &number
 }
 
 // add keeps a fault for the input that it belongs to.
-func (f *enqueueForm) add(location, message string) {
-	parts := strings.Split(strings.TrimPrefix(location, "/"), "/")
+func (f *enqueueForm) add(fault fieldError) {
+	parts := strings.Split(strings.TrimPrefix(fault.Location, "/"), "/")
 	name, rest := parts[0], parts[1:]
 	if name == "params" {
 		name = wholeName
@@ -159,17 +163,11 @@ func (f *enqueueForm) add(location, message string) {
 			name = "" // nothing that the form asks for
 		}
 	}
-	if len(rest) > 0 {
-		if n, err := strconv.Atoi(rest[0]); err == nil && len(rest) == 1 {
-			message = fmt.Sprintf("entry %d: %s", n+1, message)
-		} else {
-			message = clip(unescapePointer(strings.Join(rest, "/"))) + ": " + message
-		}
-	}
+	fault = fault.within(clip(unescapePointer(strings.Join(rest, "/"))))
 	if name == wholeName && !f.whole || name == "" {
-		f.fault = message
-	} else if f.faults[name] == "" {
-		f.faults[name] = message
+		f.fault = &fault
+	} else if _, known := f.faults[name]; !known {
+		f.faults[name] = fault
 	}
 }
 
@@ -186,7 +184,7 @@ func (f *enqueueForm) inputOf(param string) string {
 	return ""
 }
 
-func (f *enqueueForm) bad() bool { return len(f.faults) > 0 || f.fault != "" }
+func (f *enqueueForm) bad() bool { return len(f.faults) > 0 || f.fault != nil }
 
 // body is what a program would post to enqueue the same task, with its secrets hidden.
 func (f *enqueueForm) body() string {
@@ -208,7 +206,7 @@ func (f *enqueueForm) body() string {
 	}
 	in := &f.input
 	text("type", in.Type)
-	add("params", json.RawMessage(mask(f.definition.Schema.Raw, string(in.params()))))
+	add("params", json.RawMessage(f.definition.Schema.Mask(string(in.params()))))
 	whole("priority", in.Priority)
 	if in.RunAt != nil {
 		text("run_at", in.RunAt.time.Format(time.RFC3339))

@@ -1,21 +1,12 @@
 package web
 
 import (
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/labstack/echo/v4"
-)
-
-const (
-	maxStreams       = 1000
-	streamHeartbeat  = 15 * time.Second // a comment line, so that nothing in between takes the stream for dead
-	streamWriteLimit = 10 * time.Second // for one write to a client that does not read
 )
 
 // streams are the open event streams. They never end by themselves, so they are ended before the server stops.
@@ -62,45 +53,23 @@ func (n *news) take() []string {
 // events is a stream of the names of what changed. The page then asks for its own address again, so nothing but names
 // ever goes through it, and a name that is lost in a reconnect does no harm.
 func (s *Server) events(c echo.Context) error {
-	if s.streams.open.Add(1) > maxStreams {
-		s.streams.open.Add(-1)
-		return newProblem(http.StatusServiceUnavailable, "unavailable", "too many event streams are open: the limit is %d", maxStreams)
+	stream, err := s.openStream(c)
+	if err != nil {
+		return err
 	}
-	defer s.streams.open.Add(-1)
+	defer stream.close()
 	n := &news{wake: make(chan struct{}, 1)}
 	defer s.runtime.Subscribe(func(topics []string) {
 		s.overview.changes.Add(1) // before anybody who hears of it can ask
 		n.add(topics)
 	})()
-
-	h := c.Response().Header()
-	h.Set(echo.HeaderContentType, "text/event-stream")
-	h.Set("X-Accel-Buffering", "no")
-	c.Response().WriteHeader(http.StatusOK)
-	control := http.NewResponseController(c.Response())
-	send := func(format string, args ...any) error {
-		// Without a deadline of its own each write would run into the one of the whole answer; and between two writes
-		// there must be none.
-		_ = control.SetWriteDeadline(time.Now().Add(streamWriteLimit))
-		if _, err := fmt.Fprintf(c.Response(), format, args...); err != nil {
-			return err
-		}
-		if err := control.Flush(); err != nil {
-			return err
-		}
-		_ = control.SetWriteDeadline(time.Time{})
-		return nil
-	}
-
-	heartbeat := time.NewTicker(streamHeartbeat)
-	defer heartbeat.Stop()
-	err := send("retry: 3000\n\n")
+	err = stream.send("retry: 3000\n\n")
 	for err == nil {
 		select {
 		case <-n.wake:
-			err = send("event: changed\ndata: %s\n\n", strings.Join(n.take(), ","))
-		case <-heartbeat.C:
-			err = send(": still here\n\n")
+			err = stream.send("event: changed\ndata: %s\n\n", strings.Join(n.take(), ","))
+		case <-stream.beat.C:
+			err = stream.heartbeat()
 		case <-s.streams.ending:
 			return nil
 		case <-c.Request().Context().Done():

@@ -106,7 +106,8 @@ func withEvents(t *testing.T, test func(b bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)
-		s := New(Config{Runtime: f, Ledger: f, Logger: slog.New(slog.DiscardHandler)})
+		known := func(*http.Request) (Identity, bool) { return Identity{Name: "ann", Role: viewer}, !f.gone.Load() }
+		s := New(Config{Runtime: f, Ledger: f, Logger: slog.New(slog.DiscardHandler), Auth: known})
 		b := bubble{t, f, s, &pipes{conns: make(chan net.Conn)}, &http.Server{Handler: s.Handler(), WriteTimeout: time.Second}}
 		ended := make(chan struct{})
 		go func() {
@@ -197,4 +198,16 @@ func TestNewsIsToldOnce(t *testing.T) {
 	<-n.wake
 	require.Equal(t, []string{"tasks", "stats"}, n.take())
 	require.Empty(t, n.take())
+}
+
+func TestAStreamEndsSoonAfterTheSession(t *testing.T) {
+	withEvents(t, func(b bubble) {
+		s := openStream(b.T, b.listener)
+		defer s.conn.Close()
+		require.Equal(b, ": still here\n\n", s.next(b.T))
+		b.f.gone.Store(true)
+		_, err := s.text.ReadString('\n')
+		require.ErrorIs(b, err, io.EOF)
+		require.Zero(b, b.f.listeners())
+	})
 }

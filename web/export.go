@@ -40,7 +40,7 @@ type exporter interface {
 
 func (s *Server) export(c echo.Context, format, mediaType string, open func(io.Writer) exporter) error {
 	viewer := s.viewer(c)
-	t := readTasksQuery(c.QueryParams(), viewer.Zone, viewer.Now)
+	t := s.tasksQuery(c.QueryParams(), viewer.Zone, viewer.Now)
 	t.filter.Before = 0
 	delete(t.faults, "cursor")
 	if len(t.faults) > 0 {
@@ -83,8 +83,7 @@ func (s *Server) exportPages(c echo.Context, f models.Filter, page models.Page, 
 			if rows++; rows > exportRows {
 				break
 			}
-			t.Params = s.shownParams(t)
-			if err := e.task(t); err != nil {
+			if err := e.task(s.shown(t)); err != nil {
 				return err
 			}
 		}
@@ -182,7 +181,7 @@ func (e *jsonExport) begin() error {
 }
 
 func (e *jsonExport) task(t *models.Task) error {
-	text, err := json.Marshal(taskView(t))
+	text, err := json.Marshal(taskRow(t))
 	if err != nil {
 		return err
 	}

@@ -37,11 +37,15 @@ type fake struct {
 	changes  []actors.Change
 	repeats  []json.RawMessage
 	bulks    []actors.BulkRequest
+	gone     atomic.Bool      // who asked is signed out
 	block    bool             // changes wait for the end of their context
 	subs     []func([]string) // who listens; nil where one has ended
 
 	boots   []models.Boot
+	marks   []models.AuditMark
+	workers []actors.TreeRow
 	gauges  []actors.Gauge
+	figures actors.Figures
 	retryAt models.Instant
 	groups  []models.ErrorGroup
 	reads   atomic.Int64 // of the minutes
@@ -51,6 +55,7 @@ type fake struct {
 	whyErr error
 
 	fakeDead
+	fakeAlerts
 
 	schedules   []models.Schedule
 	occurrences []models.Occurrence // newest first
@@ -193,7 +198,8 @@ func (f *fake) change(ctx context.Context, id int64, action string, to models.St
 		return models.Task{}, models.ErrNotFound
 	}
 	row := &f.rows[id-1]
-	if !row.State.CanBecome(to) {
+	runNow := action == "retry" && row.State == models.StatePending && row.ReadyAt == 0 && row.RunAt > models.At(time.Now())
+	if !row.State.CanBecome(to) && !runNow {
 		return models.Task{}, &models.StateError{ID: id, State: row.State, Action: action}
 	}
 	row.State = to
@@ -239,7 +245,7 @@ func (f *fake) Bulk(ctx context.Context, req actors.BulkRequest) (actors.BulkRep
 		return actors.BulkReport{}, err
 	}
 	f.bulks = append(f.bulks, req)
-	return actors.BulkReport{Matched: 3, Done: 2, Skipped: []actors.Skip{{ID: 9, Code: "running", Reason: "it runs"}}, SkippedTotal: 1}, nil
+	return actors.BulkReport{ID: 5, Matched: 3, Done: 2, Skipped: []actors.Skip{{ID: 9, Code: "running", Reason: "it runs"}}, SkippedTotal: 1}, nil
 }
 
 func (f *fake) typeChange(ctx context.Context, typ string, c actors.Change) error {
@@ -289,7 +295,8 @@ func (f *fake) Pool(typ string) (actors.PoolStatus, bool) {
 func (f *fake) Registry() *tasks.Registry { return f.registry }
 func (f *fake) Health() actors.Health     { return f.health }
 func (f *fake) Tree() []actors.TreeRow {
-	return []actors.TreeRow{{ID: "supervisor", Kind: "supervisor"}, {ID: "journal", Parent: "supervisor", Kind: "journal", Depth: 1, Processed: 42}}
+	rows := []actors.TreeRow{{ID: "supervisor", Kind: "supervisor"}, {ID: "journal", Parent: "supervisor", Kind: "journal", Depth: 1, Processed: 42}}
+	return append(rows, f.workers...)
 }
 
 func (f *fake) Subscribe(tell func([]string)) (unsubscribe func()) {
@@ -379,8 +386,12 @@ func (f *fake) MinuteStats(_ context.Context, from, to models.Instant) ([]models
 func (f *fake) Boots(context.Context, models.Instant) ([]models.Boot, error) {
 	return f.boots, f.readErr
 }
+func (f *fake) AuditMarks(context.Context, models.Instant, models.Instant, int) ([]models.AuditMark, error) {
+	return f.marks, f.readErr
+}
 func (f *fake) NextRetry(context.Context) (models.Instant, error) { return f.retryAt, f.readErr }
 func (f *fake) Gauges() []actors.Gauge                            { return f.gauges }
+func (f *fake) Figures() actors.Figures                           { return f.figures }
 
 func (f *fake) ErrorGroups(_ context.Context, limit int) ([]models.ErrorGroup, error) {
 	return f.groups[:min(len(f.groups), limit)], f.readErr

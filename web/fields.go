@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"reax/models"
+	"reax/tasks"
 )
 
 // moment is an instant in an answer: RFC 3339 in UTC with microseconds, or null.
@@ -55,7 +55,7 @@ func (*momentInput) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Nullable: true}
 }
 
-var errMoment = errors.New("must be a date and time with its offset such as 2026-01-31T09:30:00Z")
+var errMoment error = tasks.NewFault("moment")
 
 func parseMoment(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
@@ -112,7 +112,7 @@ func (*durationInput) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-var errDuration = errors.New(`must be a duration such as "90s", "2m" or "1h30m", or a number of seconds`)
+var errDuration error = tasks.NewFault("duration")
 
 // maxDuration is far beyond any sensible duration and far below an overflow.
 const maxDuration = 100 * 365 * 24 * time.Hour
@@ -126,18 +126,18 @@ func parseDuration(text string) (time.Duration, error) {
 			return 0, errDuration
 		}
 		if seconds > maxDuration.Seconds() {
-			return 0, errors.New("is too long")
+			return 0, tasks.NewFault("duration_long")
 		}
 		if seconds < 0 {
-			return 0, errors.New("must not be negative")
+			return 0, tasks.NewFault("negative")
 		}
 		d = time.Duration(math.Round(seconds*1e6)) * time.Microsecond
 	}
 	switch {
 	case d < 0:
-		return 0, errors.New("must not be negative")
+		return 0, tasks.NewFault("negative")
 	case d > maxDuration:
-		return 0, errors.New("is too long")
+		return 0, tasks.NewFault("duration_long")
 	}
 	return d, nil
 }
@@ -148,9 +148,9 @@ func (d *durationInput) within(location string, limit time.Duration) []fieldErro
 	case d == nil:
 		return nil
 	case d.err != nil:
-		return []fieldError{{location, d.err.Error()}}
+		return []fieldError{wrongBy(location, d.err)}
 	case d.duration > limit:
-		return []fieldError{{location, fmt.Sprintf("must be at most %s", *durationText(limit))}}
+		return []fieldError{wrong(location, "at_most", *durationText(limit))}
 	}
 	return nil
 }
@@ -229,4 +229,4 @@ func decodeCursor(text string) (int64, error) {
 	return 0, errCursor
 }
 
-var errCursor = errors.New("is not a cursor that a list has given")
+var errCursor error = tasks.NewFault("cursor")

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -29,36 +28,34 @@ type FilterJSON struct {
 // people write them into an address.
 func (f *FilterJSON) filter(at func(field string) string) (models.Filter, []fieldError) {
 	var faults []fieldError
-	fault := func(field, format string, args ...any) {
-		faults = append(faults, fieldError{at(field), fmt.Sprintf(format, args...)})
-	}
+	fault := func(field, code string, args ...any) { faults = append(faults, wrong(at(field), code, args...)) }
 	out := models.Filter{Text: strings.TrimSpace(f.Q), Tag: f.Tag, TraceID: f.TraceID}
 	for _, name := range list(f.State) {
 		if state := models.State(name); state.IsKnown() {
 			out.States = append(out.States, state)
 		} else {
-			fault("state", "has no state %q; there are %s", clip(name), stateNames())
+			fault("state", "no_state", clip(name), stateNames())
 		}
 	}
 	out.Types = list(f.Type)
 	if len(out.Types) > maxFilterTypes {
-		fault("type", "must have at most %d entries", maxFilterTypes)
+		fault("type", "max_items", maxFilterTypes)
 	}
 	for _, name := range out.Types {
 		if len(name) > maxSearchBytes || !utf8.ValidString(name) {
-			fault("type", "must be the name of a type")
+			fault("type", "type_name")
 		}
 	}
 	for field, text := range map[string]string{"q": f.Q, "tag": f.Tag} {
 		switch {
 		case len(text) > maxSearchBytes:
-			fault(field, "must have at most %d bytes", maxSearchBytes)
+			fault(field, "bytes", maxSearchBytes)
 		case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-			fault(field, "must be text")
+			fault(field, "text")
 		}
 	}
 	if f.TraceID != "" && !isTraceID(f.TraceID) {
-		fault("trace_id", "must be 32 lower-case hexadecimal digits, not all of them zero")
+		fault("trace_id", "trace")
 	}
 	for field, place := range map[string]struct {
 		text string
@@ -69,7 +66,7 @@ func (f *FilterJSON) filter(at func(field string) string) (models.Filter, []fiel
 		}
 		moment, err := parseMoment(place.text)
 		if err != nil {
-			fault(field, "%s", err.Error())
+			faults = append(faults, wrongBy(at(field), err))
 		}
 		*place.to = models.At(moment)
 	}

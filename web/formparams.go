@@ -38,44 +38,44 @@ func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // value is what a form says of a parameter, as JSON; nothing when it was left out. What does not fit its kind becomes a
 // text, so that the schema is the one to say what is wrong with it.
-func (f *formField) value(form url.Values, zone *time.Location) (raw json.RawMessage, fault string) {
+func (f *formField) value(form url.Values, zone *time.Location) (raw json.RawMessage, fault *fieldError) {
 	text := lines(form.Get(paramPrefix + f.name))
 	plain := strings.TrimSpace(text)
 	switch f.kind {
 	case fieldBool:
 		if plain == "true" || plain == "false" {
-			return json.RawMessage(plain), ""
+			return json.RawMessage(plain), nil
 		}
 		if f.required {
-			return json.RawMessage("false"), "" // a box that is not ticked
+			return json.RawMessage("false"), nil // a box that is not ticked
 		}
-		return nil, ""
+		return nil, nil
 	case fieldList:
-		return f.listValue(text), ""
+		return f.listValue(text), nil
 	}
 	if text == "" || plain == "" && f.kind != fieldText && f.kind != fieldLong && f.kind != fieldSecret {
-		return nil, ""
+		return nil, nil
 	}
 	switch f.kind {
 	case fieldInteger, fieldNumber:
-		return numberValue(plain), ""
+		return numberValue(plain), nil
 	case fieldChoice:
 		if slices.ContainsFunc(f.node.Enum, func(c json.RawMessage) bool { return string(c) == text }) {
-			return json.RawMessage(text), ""
+			return json.RawMessage(text), nil
 		}
 	case fieldMoment:
 		if _, err := time.Parse(time.RFC3339, plain); err != nil {
 			if at, err := parseClock(plain, zone); err == nil {
-				return quote(at.Format(time.RFC3339)), ""
+				return quote(at.Format(time.RFC3339)), nil
 			}
 		}
-		return quote(plain), ""
+		return quote(plain), nil
 	case fieldDate:
-		return quote(plain), ""
+		return quote(plain), nil
 	case fieldJSON:
 		return json.RawMessage(plain), jsonFault(plain)
 	}
-	return quote(text), ""
+	return quote(text), nil
 }
 
 func numberValue(text string) json.RawMessage {
@@ -103,10 +103,10 @@ func (f *formField) listValue(text string) json.RawMessage {
 	return slices.Concat([]byte("["), bytes.Join(entries, []byte(",")), []byte("]"))
 }
 
-// params puts a form together to the parameters of a task. faults has a sentence for each input, by its name, that no
+// params puts a form together to the parameters of a task. faults are those of the inputs, by their names, that no
 // schema could judge.
-func (s *formSchema) params(form url.Values, zone *time.Location) (params json.RawMessage, faults map[string]string) {
-	faults = map[string]string{}
+func (s *formSchema) params(form url.Values, zone *time.Location) (params json.RawMessage, faults map[string]fieldError) {
+	faults = map[string]fieldError{}
 	var b bytes.Buffer
 	add := func(name string, value json.RawMessage) {
 		b.WriteString(map[bool]string{true: "{", false: ","}[b.Len() == 0])
@@ -117,25 +117,30 @@ func (s *formSchema) params(form url.Values, zone *time.Location) (params json.R
 	for i := range s.fields {
 		f := &s.fields[i]
 		raw, fault := f.value(form, zone)
-		if fault != "" {
-			faults[paramPrefix+f.name] = fault
+		if fault != nil {
+			faults[paramPrefix+f.name] = *fault
 		} else if raw != nil {
 			add(f.name, raw)
 		}
 	}
 	if extra := strings.TrimSpace(lines(form.Get(extraName))); s.open && extra != "" {
 		fault := jsonFault(extra)
-		if fault == "" && extra[0] != '{' {
-			fault = "must be an object"
+		refuse := func(code string) {
+			if fault == nil {
+				fault = new(wrong("", code))
+			}
+		}
+		if extra[0] != '{' {
+			refuse("object")
 		}
 		for _, m := range members(json.RawMessage(extra)) {
-			if fault == "" && slices.ContainsFunc(s.fields, func(f formField) bool { return f.name == m.name }) {
-				fault = "has a name that is a field of its own"
+			if slices.ContainsFunc(s.fields, func(f formField) bool { return f.name == m.name }) {
+				refuse("own_field")
 			}
 			add(m.name, m.value)
 		}
-		if fault != "" {
-			faults[extraName] = fault
+		if fault != nil {
+			faults[extraName] = *fault
 		}
 	}
 	if b.Len() == 0 {
@@ -234,39 +239,36 @@ func (f *formField) listText(raw json.RawMessage) (string, bool) {
 	return strings.Join(all, "\n"), true
 }
 
-// stillHidden names the parameters whose values are the mark that stands for a secret: what a page does not show cannot
-// be sent back.
-func stillHidden(schema, params json.RawMessage) []string {
-	if !bytes.Contains(params, []byte(hidden)) {
-		return nil
+// keepHidden adds to parameters the mark of what a form leaves empty because it does not show it, where original has a
+// value for it.
+func (s *formSchema) keepHidden(params json.RawMessage, original string) json.RawMessage {
+	var had map[string]json.RawMessage
+	if json.Unmarshal([]byte(original), &had) != nil {
+		return params
 	}
-	secret := map[string]bool{}
-	var document any
-	if json.Unmarshal(schema, &document) == nil {
-		findSecrets(document, secret)
-	}
-	var names []string
-	for _, m := range members(params) {
-		var value any
-		if json.Unmarshal(m.value, &value) == nil && hidesIn(value, secret[m.name], secret) {
-			names = append(names, m.name)
+	given := members(params)
+	for i := range s.fields {
+		f := &s.fields[i]
+		_, before := had[f.name]
+		if f.hidden && before && !slices.ContainsFunc(given, func(m member) bool { return m.name == f.name }) {
+			given = append(given, member{f.name, quote(hidden)})
 		}
 	}
-	return names
+	return objectOf(given)
 }
 
-func hidesIn(value any, here bool, secret map[string]bool) bool {
-	switch value := value.(type) {
-	case string:
-		return here && value == hidden
-	case []any:
-		return slices.ContainsFunc(value, func(v any) bool { return hidesIn(v, here, secret) })
-	case map[string]any:
-		for name, v := range value {
-			if hidesIn(v, secret[name], secret) {
-				return true
-			}
+// objectOf is the object of some members.
+func objectOf(all []member) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range all {
+		if i > 0 {
+			b.WriteByte(',')
 		}
+		b.Write(quote(m.name))
+		b.WriteByte(':')
+		b.Write(m.value)
 	}
-	return false
+	b.WriteByte('}')
+	return b.Bytes()
 }

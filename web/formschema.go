@@ -41,6 +41,7 @@ type formField struct {
 	item     formNode // of a list
 	itemKind string
 	required bool
+	hidden   bool // its value is not shown
 }
 
 // formNode is what a form needs of a schema. Values stay text, so that they keep their digits; a keyword that is not of
@@ -93,7 +94,8 @@ type formSchema struct {
 }
 
 // formOf reads the form of a schema. One without fields, or with too many, is asked for as JSON.
-func formOf(schema json.RawMessage) formSchema {
+func formOf(d *tasks.Schema) formSchema {
+	schema := d.Raw
 	var top struct {
 		Properties           json.RawMessage
 		Required             []string
@@ -105,12 +107,25 @@ func formOf(schema json.RawMessage) formSchema {
 	}
 	form := formSchema{open: len(top.PatternProperties) > 0 || string(bytes.TrimSpace(top.AdditionalProperties)) != "false"}
 	for _, m := range members(top.Properties) {
-		form.fields = append(form.fields, newFormField(schema, m, slices.Contains(top.Required, m.name)))
+		f := newFormField(schema, m, slices.Contains(top.Required, m.name))
+		if d.MasksPath(m.name) {
+			f.keepSecret()
+		}
+		form.fields = append(form.fields, f)
 	}
 	if len(form.fields) > maxFormFields {
 		form.fields = nil
 	}
 	return form
+}
+
+// keepSecret makes the field one whose value nobody is shown, nor what its schema suggests for it.
+func (f *formField) keepSecret() {
+	f.node.Default, f.node.Examples, f.hidden = nil, nil, true
+	switch f.kind {
+	case fieldText, fieldLong, fieldDate:
+		f.kind = fieldSecret
+	}
 }
 
 // member is one name of a JSON object with its value.
@@ -268,10 +283,11 @@ func (n *formNode) example() json.RawMessage {
 	return nil
 }
 
-// jsonFault says what keeps a text from being JSON; "" when nothing does.
-func jsonFault(text string) string {
+// jsonFault is what keeps a text from being JSON; nil when nothing does.
+func jsonFault(text string) *fieldError {
 	if bad, ok := errors.AsType[*tasks.InvalidError](tasks.CheckJSON([]byte(text), tasks.MaxDepth)); ok && len(bad.Fields) > 0 {
-		return "is not valid JSON: " + bad.Fields[0].Message
+		fault := fieldOf("", bad.Fields[0])
+		return &fault
 	}
-	return ""
+	return nil
 }

@@ -53,6 +53,7 @@ func FuzzListQuery(f *testing.F) {
 	h := newServer(f, newFake(f)).Handler()
 	f.Fuzz(func(t *testing.T, query string) {
 		r := httptest.NewRequest(http.MethodGet, tasksURL, nil)
+		r.RemoteAddr = "127.0.0.1:50000"
 		r.Host, r.URL = "localhost", &url.URL{Path: tasksURL, RawQuery: query}
 		w := send(h, r)
 		if w.Code != http.StatusOK {

@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 		tasks.RunOf(ctx).Logger.Info("echoing", "n", p.N)
 		return map[string]json.Number{"n": p.N}, nil
 	})
-	tasks.Register(registry, "fail", func(context.Context, struct{}) (any, error) {
+	tasks.Register(registry, "fail", func(context.Context, failParams) (any, error) {
 		return nil, tasks.Permanent(errors.New("no <b>luck</b>"))
 	})
 	tasks.Register(registry, "gate", func(ctx context.Context, _ struct{}) (any, error) {
@@ -149,7 +149,7 @@ func TestAFailedTaskIsRepairedOverHTTP(t *testing.T) {
 	w.send(scenario{method: "POST", url: url + "/retry", status: 200, must: []string{`"state":"pending"`, `"failures":0`}})
 	w.wait(url, `"attempt":2,"failures":1`)
 	w.wait(url, `"state":"failed"`)
-	w.send(scenario{url: "/api/v1/tasks/bulk", body: `{"action":"retry","filter":{"state":["failed"],"type":["fail"]}}`, status: 200, must: []string{`{"matched":1,"done":1,"skipped":[],"skipped_total":0}`}})
+	w.send(scenario{url: "/api/v1/tasks/bulk", body: `{"action":"retry","filter":{"state":["failed"],"type":["fail"]}}`, status: 200, must: []string{`"matched":1,"done":1,"skipped":[],"skipped_total":0}`}})
 	w.wait(url, `"attempt":3,`)
 	w.wait(url, `"state":"failed"`)
 	w.send(scenario{url: url + "/discard", body: `{"reason":"obsolete"}`, status: 200, must: []string{`"state":"cancelled"`}})

@@ -37,7 +37,7 @@ func (s *Server) asPage(next echo.HandlerFunc) echo.HandlerFunc {
 			who.by = byDashboard
 		}
 		viewer := s.viewer(c)
-		if c.Request().Method == http.MethodGet {
+		if c.Request().Method == http.MethodGet && viewer.Role != "" {
 			viewer.Counts = s.stateCounts(ctx)
 			viewer.NewDead = s.newDead(ctx, c, viewer.Counts)
 			if c.Request().Header.Get(fragmentsHeader) == "" {
@@ -53,11 +53,11 @@ func (s *Server) asPage(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) viewer(c echo.Context) *views.Viewer {
 	r := c.Request()
 	v := &views.Viewer{
-		Locale: views.LocaleOf(r.Header.Get("Accept-Language")), Zone: serverZone(), Base: s.base, Version: s.version,
-		RequestID: callerOf(r.Context()).requestID, Now: time.Now(), Here: s.base + "/",
+		Locale: views.LocaleOf(r.Header.Get("Accept-Language")), Zone: serverZone(), Base: s.baseOf(r), Version: s.version,
+		RequestID: callerOf(r.Context()).requestID, Now: time.Now(), Here: s.baseOf(r) + "/",
 	}
 	if r.Method == http.MethodGet {
-		v.Here = r.URL.RequestURI()
+		v.Here = callerOf(r.Context()).prefix + r.URL.RequestURI()
 	}
 	if l := views.Locale(cookieValue(c, langCookie)); l == views.English || l == views.Chinese {
 		v.Locale = l
@@ -68,6 +68,11 @@ func (s *Server) viewer(c echo.Context) *views.Viewer {
 	if theme := cookieValue(c, themeCookie); theme == "light" || theme == "dark" {
 		v.Theme = theme
 	}
+	if cookieValue(c, densityCookie) == compact {
+		v.Density = compact
+	}
+	v.Rows = rowsOf(cookieValue(c, rowsCookie))
+	viewedBy(v, callerOf(r.Context()))
 	return v
 }
 
@@ -116,7 +121,12 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 }
 
 // seeOther answers a form: the browser goes on to an address, as views.URL or backTo gives it.
-func seeOther(c echo.Context, address string) error { return c.Redirect(http.StatusSeeOther, address) }
+func seeOther(c echo.Context, address string) error {
+	if prefix := callerOf(c.Request().Context()).prefix; prefix != "" && !strings.HasPrefix(address, prefix+"/") {
+		address = prefix + address // which a proxy takes off again
+	}
+	return c.Redirect(http.StatusSeeOther, address)
+}
 
 // wantsPage reports whether an error is to be a page: a browser asks, and for no part of the API.
 func (s *Server) wantsPage(c echo.Context) bool {

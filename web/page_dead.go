@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -45,7 +46,7 @@ func (q deadQuery) url(ctx context.Context, page int) string {
 // fits reports whether a group is asked for.
 func (q deadQuery) fits(g *models.ErrorGroup) bool {
 	return (q.typ == "" || g.Type == q.typ) &&
-		(q.q == "" || strings.Contains(strings.ToLower(g.Message), strings.ToLower(q.q)) || g.Kind == q.q || g.Fingerprint == q.q)
+		(q.q == "" || strings.Contains(strings.ToLower(g.Mark.Name+"\n"+g.Message), strings.ToLower(q.q)) || g.Kind == q.q || g.Fingerprint == q.q)
 }
 
 // deadPage is what ended failed or dead, grouped by its error.
@@ -85,9 +86,14 @@ func (s *Server) deadGroups(ctx context.Context, q deadQuery, before models.Inst
 	if len(all) > groupsLooked {
 		all, page.Capped = all[:groupsLooked], groupsLooked
 	}
-	var fitting []models.ErrorGroup
+	var fitting, muted []models.ErrorGroup
+	now := models.At(views.ViewerOf(ctx).Now)
 	for i := range all {
-		if q.fits(&all[i]) {
+		switch {
+		case !q.fits(&all[i]):
+		case all[i].Mark.IsMuted(now):
+			muted = append(muted, all[i])
+		default:
 			fitting = append(fitting, all[i])
 			page.Tasks += all[i].N
 		}
@@ -95,18 +101,34 @@ func (s *Server) deadGroups(ctx context.Context, q deadQuery, before models.Inst
 	page.Groups = len(fitting)
 	from := min((q.page-1)*groupsShown, len(fitting))
 	to := min(from+groupsShown, len(fitting))
-	for _, g := range fitting[from:to] {
-		row, err := s.deadGroup(ctx, g, before)
-		if err != nil {
-			return err
-		}
-		page.Rows = append(page.Rows, row)
+	if page.Rows, err = s.deadRows(ctx, fitting[from:to], before); err != nil {
+		return err
 	}
 	if q.page > 1 {
 		page.Newest = safe(q.url(ctx, 1))
 	}
 	if to < len(fitting) {
 		page.Older = safe(q.url(ctx, q.page+1))
+		return nil
 	}
-	return nil
+	page.MutedAll = len(muted)
+	page.Muted, err = s.deadRows(ctx, muted[:min(len(muted), groupsShown)], before)
+	return err
+}
+
+// deadRows are the groups of one page. Those that come late on one that takes long are looked at less closely.
+func (s *Server) deadRows(ctx context.Context, groups []models.ErrorGroup, before models.Instant) (rows []views.DeadGroup, err error) {
+	began := time.Now()
+	for _, g := range groups {
+		size := wholeSample
+		if time.Since(began) > sampleTime {
+			size = smallSample
+		}
+		row, err := s.deadGroupOfSize(ctx, g, before, size)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }

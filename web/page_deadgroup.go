@@ -34,38 +34,44 @@ func groupURL(ctx context.Context, g *models.ErrorGroup, pairs ...string) string
 
 // deadGroupPage is one group of errors with its tasks.
 func (s *Server) deadGroupPage(c echo.Context) error {
-	ctx := c.Request().Context()
 	g, err := s.deadGroupOf(c)
 	if err != nil {
 		return err
 	}
+	return s.showDeadGroup(c, http.StatusOK, &g, markFields(c.Request().Context(), &g, nil, nil))
+}
+
+func (s *Server) showDeadGroup(c echo.Context, status int, g *models.ErrorGroup, marks []views.Field) error {
+	ctx := c.Request().Context()
 	first := c.QueryParam("first")
 	page := views.DeadDetail{
-		Back:  groupURL(ctx, &g, "first", first),
+		Marks: marks,
+		Back:  groupURL(ctx, g, "first", first),
 		Query: url.Values{"type": {g.Type}, "fingerprint": {g.Fingerprint}}.Encode(),
 	}
-	if page.DeadGroup, err = s.deadGroup(ctx, g, readVisit(c).before); err != nil {
+	var err error
+	if page.DeadGroup, err = s.deadGroup(ctx, *g, readVisit(c).before); err != nil {
 		return err
 	}
-	if page.Canary, err = s.canary(ctx, &g, first); err != nil {
+	if page.Canary, err = s.canary(ctx, g, first); err != nil {
 		return err
 	}
-	f := models.Filter{Types: []string{g.Type}, Fingerprint: g.Fingerprint}
+	f := groupFilter(g)
 	if cursor := c.QueryParam("cursor"); cursor != "" {
 		if f.Before, err = decodeCursor(cursor); err != nil {
 			return newProblem(http.StatusUnprocessableEntity, "invalid", "query.cursor: %s", err)
 		}
-		page.Newest = safe(groupURL(ctx, &g))
+		page.Newest = safe(groupURL(ctx, g))
 	}
-	list, err := s.ledger.List(ctx, f, pageSize)
+	list, err := s.ledger.List(ctx, f, pageRows(ctx))
 	if err != nil {
 		return err
 	}
 	page.Rows = s.taskRows(list.Tasks)
 	if list.Next != 0 {
-		page.Older = safe(groupURL(ctx, &g, "first", first, "cursor", encodeCursor(list.Next)))
+		page.Older = safe(groupURL(ctx, g, "first", first, "cursor", encodeCursor(list.Next)))
 	}
-	return s.render(c, http.StatusOK, views.DeadGroupPage(page))
+	return s.render(c, status, views.DeadGroupPage(page))
 }
 
 // canary is the task that was retried before the rest, as the address names it; nil when it is none of this type.
@@ -92,11 +98,14 @@ func (s *Server) changeDeadGroup(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	f := models.Filter{Types: []string{g.Type}, Fingerprint: g.Fingerprint}
+	f := groupFilter(&g)
 	switch do := form.Get("do"); do {
 	case "first":
 		return s.retryFirst(c, &g, f, form.Get("back"))
 	case string(actors.ActionRetry), string(actors.ActionDiscard):
+		if err := requireFor(ctx, actors.Action(do)); err != nil {
+			return err
+		}
 		req := actors.BulkRequest{Action: actors.Action(do), Filter: &f, Change: changeOf(ctx, "")}
 		return s.planBulk(c, req, form.Get("back"))
 	}

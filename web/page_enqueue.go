@@ -34,11 +34,11 @@ func (s *Server) enqueueTypesPage(c echo.Context) error {
 	}
 	page := views.EnqueueTypes{Query: query}
 	for _, d := range s.runtime.Registry().All() {
-		if contains(query, d.Name, d.Description) {
+		if !d.Internal && contains(query, d.Name, d.Description) {
 			page.Types = append(page.Types, s.typeChoice(ctx, d.Name))
 		}
 	}
-	page.None = len(s.runtime.Registry().All()) == 0
+	page.None = !slices.ContainsFunc(s.runtime.Registry().All(), func(d *tasks.Definition) bool { return !d.Internal })
 	// A type with tasks that this process has no handler for is shown, so that nobody looks for it in vain.
 	counts, err := s.countsByType(ctx)
 	if err == nil {
@@ -111,7 +111,7 @@ func (s *Server) enqueueFormPage(c echo.Context) error {
 			note = views.T(ctx, "enqueue.secrets")
 		}
 	case c.QueryParam("example") != "":
-		whole, values = fillParams(d, string(d.Example), whole)
+		whole, values = fillParams(d, shownExample(d), whole)
 	default:
 		whole, values = fillParams(d, "{}", whole)
 		fillRequired(values, d, whole)
@@ -130,7 +130,7 @@ func (s *Server) enqueueFormPage(c echo.Context) error {
 
 // fillParams puts parameters into a form, or as JSON when the fields cannot hold them as they are.
 func fillParams(d *tasks.Definition, params string, whole bool) (bool, url.Values) {
-	schema := formOf(d.Schema.Raw)
+	schema := formOf(d.Schema)
 	if !whole {
 		if values, ok := schema.fill(json.RawMessage(params)); ok {
 			return false, values
@@ -140,7 +140,7 @@ func fillParams(d *tasks.Definition, params string, whole bool) (bool, url.Value
 		}
 	}
 	if params == "{}" && len(d.Example) > 0 { // an empty box helps nobody
-		params = string(d.Example)
+		params = shownExample(d)
 	}
 	return true, url.Values{wholeName: {indented(params)}}
 }
@@ -150,7 +150,7 @@ func fillRequired(values url.Values, d *tasks.Definition, whole bool) {
 	if whole {
 		return
 	}
-	schema := formOf(d.Schema.Raw)
+	schema := formOf(d.Schema)
 	for i := range schema.fields {
 		f := &schema.fields[i]
 		if f.required && len(f.node.Default) > 0 {
@@ -215,6 +215,9 @@ func (s *Server) enqueuePage(c echo.Context) error {
 		return err
 	}
 	form := newEnqueueForm(d, values, views.ViewerOf(ctx).Zone)
+	if t, err := s.copied(ctx, values.Get("from")); err == nil && t.Type == d.Name {
+		form.original = t.Params
+	}
 	form.read(s)
 	again := func(status int) error {
 		page := s.enqueueView(ctx, form, values.Get("from"))
@@ -240,12 +243,12 @@ func (s *Server) enqueuePage(c echo.Context) error {
 	})
 	if bad, ok := errors.AsType[*tasks.InvalidError](err); ok {
 		for _, f := range bad.Fields {
-			form.add(f.Location, f.Message)
+			form.add(fieldOf("", f))
 		}
 		return again(http.StatusUnprocessableEntity)
 	}
 	if large, ok := errors.AsType[*actors.TooLargeError](err); ok {
-		form.fault = large.Error()
+		form.fault = new(wrong("", "other", tooLargeText(ctx, large)))
 		return again(http.StatusRequestEntityTooLarge)
 	}
 	if err != nil {
@@ -261,5 +264,5 @@ func (s *Server) enqueuePage(c echo.Context) error {
 
 // apiAddress is where a program posts a task, as far as this request can tell.
 func (s *Server) apiAddress(c echo.Context) string {
-	return c.Scheme() + "://" + c.Request().Host + s.base + apiPath + "/tasks"
+	return schemeOf(c.Request()) + "://" + c.Request().Host + s.baseOf(c.Request()) + apiPath + "/tasks"
 }

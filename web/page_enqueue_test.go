@@ -134,7 +134,7 @@ func TestEveryBadFieldIsNamedAtItsPlace(t *testing.T) {
 		must  []string
 	}{
 		"all at once": {[]string{"p.copies", "99", "p.account", "1e", "p.ids", "1\nx", "p.head", "{\"a\":", "p.class", "other", "when", "in", "delay", "soon", "max_retries", "-1", "trace_id", "x", "tags", strings.Repeat("y", 65)},
-			[]string{"Recipient", `href="#p-4"`, "Must be at most 20.", "Must be a whole number.", "Not valid JSON: line 1", "Must be a duration such as", "Must be between 0 and 1000", "Must be 32 hexadecimal", "64 bytes", `value="99"`, `aria-invalid="true"`, "Entry 1"}},
+			[]string{"Recipient", `href="#p-4"`, "Must be at most 20.", "Must be a whole number.", "Not valid JSON, line 1", "Must be a duration such as", "Must be between 0 and 1000", "Must be 32 hexadecimal", "64 bytes", `value="99"`, `aria-invalid="true"`, "Entry 1"}},
 		"required":     {[]string{"do", "enqueue"}, []string{"This is required.", "One field needs another look"}},
 		"an entry":     {[]string{"p.to", "a@b.example", "p.ids", "1\nx"}, []string{"Entry 2: Must be a whole number."}},
 		"a date":       {[]string{"p.to", "a@b.example", "p.day", "tomorrow", "p.at", "soon"}, []string{"Must be a date such as", "Must be a date and time"}},
@@ -182,7 +182,8 @@ func TestAPreviewEnqueuesNothing(t *testing.T) {
 	require.Empty(t, f.enqueues)
 	body := regexp.MustCompile(`(?s)<code>(\{.*?)</code>`).FindStringSubmatch(w.Body.String())
 	require.NotNil(t, body)
-	scenario{url: tasksURL, body: html.UnescapeString(body[1]), status: 201, stored: 1}.run(t, f)
+	scenario{url: tasksURL, body: html.UnescapeString(body[1]), status: 422, must: []string{"/params/token"}}.run(t, f)
+	scenario{url: tasksURL, body: strings.ReplaceAll(html.UnescapeString(body[1]), hidden, "x"), status: 201, stored: 1}.run(t, f)
 	w = fill(t, f, 200, "do", "preview", "p.to", "a@b.example", "when", "at", "run_at", "2020-01-01T00:00")
 	require.Contains(t, w.Body.String(), "that time has passed")
 }
@@ -220,7 +221,7 @@ func TestACopyStartsFromWhatTheTaskHad(t *testing.T) {
 	f.add(models.Task{Type: "any", Params: `{"b":1.10,"a":"` + markup + `"}`})
 	const at = "/enqueue/mail%2Fsend?from="
 	scenario{url: at + "1", status: 200, header: browser(), must: []string{
-		`value="ana@example.com"`, `value="12345678901234567890"`, `checked`, "1\n2", "Secrets are not copied", `href="/tasks/1"`, `<option value="2" selected`, `value="7"`, `value="1m"`, "x\ny",
+		`value="ana@example.com"`, `value="12345678901234567890"`, `checked`, "1\n2", "Hidden values are copied", `href="/tasks/1"`, `<option value="2" selected`, `value="7"`, `value="1m"`, "x\ny",
 	}, mustNot: []string{hidden, `value="mine"`}}.run(t, f)
 	scenario{url: at + "2", status: 200, header: browser(), must: []string{`name="params"`, `two\nlines`, hidden}, mustNot: []string{`name="p.to"`}}.run(t, f)
 	scenario{url: "/enqueue/any?from=3", status: 200, header: browser(), must: []string{"1.10", "&lt;img"}, mustNot: []string{"<img"}}.run(t, f)

@@ -61,10 +61,8 @@ func (s *Server) overviewView(c echo.Context, v *snapshot, day bool) views.Overv
 		spans, lines, step = v.days, v.days, dayStep
 		o.Title, o.Span = views.T(ctx, "overview.finished.half_hour"), views.T(ctx, "overview.last24")
 	}
-	o.Finished = finishedView(ctx, spans, step, o.Span, v.boots)
-	if n := len(v.boots); n > 0 && len(o.Finished.Marks) > 0 {
-		o.Starts = views.T(ctx, "overview.starts", "n", n)
-	}
+	o.Finished = finishedView(ctx, spans, step, o.Span)
+	o.Finished.Marks, o.Events = marksView(ctx, v, spans[0].at, step, len(spans))
 	o.Wait = timesView(ctx, lines, views.T(ctx, "overview.wait"), o.Span, func(p *period) *models.Histogram { return &p.wait })
 	o.Run = timesView(ctx, lines, views.T(ctx, "overview.run"), o.Span, func(p *period) *models.Histogram { return &p.run })
 	o.Notices = noticesView(ctx, v)
@@ -135,11 +133,15 @@ func causeView(ctx context.Context, c actors.Cause) views.Sentence {
 		said.URL = views.URL(ctx, "/types/"+name("type"))
 	case actors.CauseNoHandler:
 		said.URL = views.URL(ctx, "/tasks", "type", fmt.Sprint(c.Args["type"]))
-	case actors.CauseSchedule:
+	case actors.CauseWaiting:
+		said.URL = views.URL(ctx, "/tasks", "state", "pending")
+	case actors.CauseNoHandlers:
+		said.URL = views.URL(ctx, "/types")
+	case actors.CauseSchedule, actors.CauseOverdue, actors.CauseMissed:
 		said.URL = views.URL(ctx, "/schedules/"+name("name"))
-	case actors.CauseSchedules:
+	case actors.CauseSchedules, actors.CauseMissedMore:
 		said.URL = views.URL(ctx, "/schedules")
-	case actors.CauseCrashes, actors.CauseBusy:
+	case actors.CauseCrashes, actors.CauseBusy, actors.CauseHung:
 		said.URL = views.URL(ctx, "/actors")
 	}
 	return said
@@ -162,7 +164,7 @@ func (s *Server) startView(c echo.Context) *views.Start {
 	} else if len(all) > 0 {
 		typ = all[0].Name
 	}
-	host := "http://" + c.Request().Host + s.base
+	host := schemeOf(c.Request()) + "://" + c.Request().Host + s.baseOf(c.Request())
 	if c.IsTLS() || c.Request().Header.Get("X-Forwarded-Proto") == "https" {
 		host = "https" + host[len("http"):]
 	}

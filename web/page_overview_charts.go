@@ -5,38 +5,33 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"reax/actors"
 	"reax/models"
 	"reax/views"
 )
 
-// finishedView is the runs that ended, with the starts of the process.
-func finishedView(ctx context.Context, all []period, step time.Duration, span string, boots []models.Boot) views.Chart {
+// finishedView is the runs that ended; a bar leads to the tasks that ended then.
+func finishedView(ctx context.Context, all []period, step time.Duration, span string) views.Chart {
 	c := views.Chart{Good: views.T(ctx, "overview.succeeded"), Bad: views.T(ctx, "overview.failed"), Numbers: true}
 	var good, bad int64
 	for i := range all {
 		p := &all[i]
 		good, bad = good+p.succeeded, bad+p.failed
-		c.Bars = append(c.Bars, views.Bar{At: p.at, Good: p.succeeded, Bad: p.failed})
+		b := views.Bar{At: p.at, Good: p.succeeded, Bad: p.failed}
+		if b.Good+b.Bad > 0 {
+			b.URL = endedURL(ctx, p.at, step)
+		}
+		c.Bars = append(c.Bars, b)
 	}
 	c.Label = views.T(ctx, "overview.finished.label", "span", span, "good", good, "bad", bad)
-	for i, b := range boots {
-		at := int(b.StartedAt.Sub(all[0].at) / step)
-		if b.StartedAt < all[0].at || at >= len(all) {
-			continue
-		}
-		version := views.OneLine(b.Version)
-		text := views.T(ctx, "overview.mark.start", "version", version, "time", views.Clock(ctx, b.StartedAt))
-		if i > 0 && boots[i-1].StoppedAt.IsZero() {
-			text = views.T(ctx, "overview.mark.crash", "version", version, "time", views.Clock(ctx, b.StartedAt))
-		}
-		if n := len(c.Marks); n > 0 && c.Marks[n-1].Index == at {
-			c.Marks[n-1].Text += "\n" + text
-			continue
-		}
-		c.Marks = append(c.Marks, views.Mark{Index: at, Text: text})
-	}
 	return c
+}
+
+// endedURL is the list of the tasks that ended within a step.
+func endedURL(ctx context.Context, at models.Instant, step time.Duration, more ...string) templ.SafeURL {
+	return views.URL(ctx, "/tasks", append(more, "ended", at.Time().Format(endedLayout)+"-"+*durationText(step))...)
 }
 
 // timesView is the median and the 95th percentile of a histogram of each period.

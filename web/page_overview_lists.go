@@ -39,8 +39,9 @@ func noticesView(ctx context.Context, v *snapshot) []views.Notice {
 			add("failed", "alert", "broken", views.Notice{Name: p.Name, Text: views.T(ctx, "overview.note.broken_text"), Detail: p.Error, URL: planURL(ctx, p.Name)})
 		}
 	}
-	for _, g := range v.groups[:min(len(v.groups), groupNotices)] {
-		add("dead", "dead", "error", views.Notice{Name: g.Type, Detail: cmp.Or(g.Message, g.Kind), N: g.N, At: g.LastAt, URL: templ.SafeURL(groupURL(ctx, &g))})
+	loud := slices.DeleteFunc(slices.Clone(v.groups), func(g models.ErrorGroup) bool { return g.Mark.IsMuted(models.At(v.at)) })
+	for _, g := range loud[:min(len(loud), groupNotices)] {
+		add("dead", "dead", "error", views.Notice{Name: g.Type, Detail: cmp.Or(g.Mark.Name, g.Message, g.Kind), N: g.N, At: g.LastAt, URL: templ.SafeURL(groupURL(ctx, &g))})
 	}
 	if n := len(v.suspect); n > 0 {
 		add("suspected", "suspected", "suspected", views.Notice{

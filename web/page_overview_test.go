@@ -52,6 +52,11 @@ func TestTheOverviewTellsWhatIsGoingOn(t *testing.T) {
 	setup := func(f *fake) {
 		busyHour(f)
 		f.boots = []models.Boot{{ID: "1", StartedAt: models.At(time.Now().Add(-30 * time.Minute)), Version: evil}, {ID: "2", StartedAt: models.At(time.Now().Add(-20 * time.Minute))}}
+		f.marks = []models.AuditMark{
+			{At: models.At(time.Now().Add(-10 * time.Minute)), Actor: "ana" + evil, Action: "resume", Target: "type", TargetID: "any" + evil},
+			{At: models.At(time.Now().Add(-3 * time.Hour)), Actor: "ana", Action: "pause", Target: "type", TargetID: "any"},
+			{At: models.At(time.Now()), Actor: "ana", Action: "dance", Target: "type", TargetID: "any"},
+		}
 		f.gauges = []actors.Gauge{{Minute: startOf(time.Now(), time.Minute), Dead: 17}}
 	}
 	runScenarios(t, setup, []scenario{
@@ -59,7 +64,7 @@ func TestTheOverviewTellsWhatIsGoingOn(t *testing.T) {
 			name: "in English", url: "/", status: 200, header: browser(),
 			must: []string{
 				`data-status="ok"`, "Some tasks fail", "25 % of the runs of any fail", "since ", "Other task types are normal",
-				"75.0 %", "of 200 runs", "12,345", "next in 2 min 59 s", "3 failed for good", "Finished per minute", "40 <span", "did not stop in good order", "dashed: reax was started 2 times", "reax &lt;img",
+				"75.0 %", "of 200 runs", "12,345", "next in 2 min 59 s", "3 failed for good", "Finished per minute", "40 <span", "did not stop in good order", "Dashed: 3 starts and changes", "resumed by", `ended=`, "reax &lt;img",
 				"median 81 ms", "Nothing needs you now", " workers busy\"", "No schedule has a run ahead",
 			},
 			mustNot: []string{"<img", "Everything works", "/demonstration"},
@@ -112,11 +117,8 @@ func TestTheOverviewListsWhatNeedsAPerson(t *testing.T) {
 }
 
 func TestEveryCauseIsSaidInBothLanguages(t *testing.T) {
-	args := map[string]any{"type": "mail" + evil, "n": 3, "name": "nightly", "error": evil, "actor": "queue", "percent": 12}
-	for _, code := range []string{
-		actors.CauseBlocked, actors.CauseStuck, actors.CauseNoHandler, actors.CauseSchedule, actors.CauseSchedules, actors.CauseCrashes,
-		actors.CauseBusy, actors.CauseFailing, actors.CauseDatabase, actors.CauseStopping,
-	} {
+	args := map[string]any{"type": "mail" + evil, "n": 3, "name": "nightly", "error": evil, "actor": "queue", "percent": 12, "wait": "12m0s", "busy": 2, "total": 8, "free": "12 MiB"}
+	for _, code := range actors.CauseCodes() {
 		for lang, since := range map[string]string{"en": "since ", "zh": "自 "} {
 			f := newFake(t)
 			f.health.Status, f.health.Causes = actors.StatusDegraded, []actors.Cause{{Code: code, Args: args, Since: time.Now()}}
@@ -136,7 +138,7 @@ func TestTheFirstStepsLeadToATask(t *testing.T) {
 		must:    []string{`action="/demonstration"`, "reax enqueue demo.report", "http://localhost:8080/api/v1/tasks", "python3"},
 		mustNot: []string{"reax schedules add"},
 	}.run(t, f)
-	scenario{url: "/", status: 200, header: browser("Accept-Language", "zh", "X-Forwarded-Proto", "https"), must: []string{"运行演示任务", "https://localhost:8080/api"}}.run(t, f)
+	scenario{url: "/", status: 200, header: browser("Accept-Language", "zh"), must: []string{"运行演示任务", "http://localhost:8080/api"}}.run(t, f)
 	w := scenario{method: "POST", url: "/demonstration", body: "x=y", status: 303, header: browser(), stored: 1}.run(t, f)
 	require.Equal(t, "/tasks/1", w.Header().Get("Location"))
 	require.Equal(t, byDashboard, f.enqueues[0].By)

@@ -36,7 +36,7 @@ func (s *Server) schedulePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := views.Schedule{PlanRow: rows[0], Params: indented(s.shownPlanParams(&row)), Tags: tagsOf(row.Tags), Audit: audit, Token: rand.Text()}
+	page := views.Schedule{PlanRow: rows[0], Params: indented(s.shownPlanParams(&row)), Tags: tagsOf(row.Tags), Audit: s.shownAudit(ctx, audit), Token: rand.Text()}
 	_, page.Known = s.runtime.Registry().Lookup(row.Task)
 	if !page.Next.IsZero() {
 		page.Upcoming = upcomingRuns(timetableOf(&row), page.Next.Time().Add(-time.Second), shownUpcoming, views.ViewerOf(ctx).Locale)

@@ -39,13 +39,13 @@ func (s *Server) createSchedulePage(c echo.Context) error {
 		return s.planPage(c, http.StatusOK, form, nil)
 	}
 	spec := form.spec()
-	s.checkPlanForm(ctx, form)
+	s.checkPlanForm(form)
 	if len(form.faults) == 0 {
 		row, err := s.runtime.CreateSchedule(ctx, spec, changeOf(ctx, form.reason))
 		if err == nil {
 			return s.savedPlan(c, "schedules.done.create", &row)
 		}
-		if !form.refused(err) {
+		if !form.refused(ctx, err) {
 			return err
 		}
 	}
@@ -58,20 +58,20 @@ func (s *Server) savedPlan(c echo.Context, key string, row *models.Schedule) err
 }
 
 // checkPlanForm finds what the runtime would not say as well.
-func (s *Server) checkPlanForm(ctx context.Context, f *planForm) {
+func (s *Server) checkPlanForm(f *planForm) {
 	for name, value := range map[string]string{"name": f.name, "task": f.task, f.kind: map[string]string{planCron: f.cron, planEvery: f.every, planAt: f.at}[f.kind]} {
 		if value == "" {
-			f.fault(name, views.T(ctx, "schedule_form.required"))
+			f.fault(name, wrong("", "required"))
 		}
 	}
 	for _, bad := range nameFaults(f.name) {
-		f.fault("name", bad.Message)
+		f.fault("name", bad)
 	}
 	if _, ok := s.runtime.Registry().Lookup(f.task); !ok && f.task != "" {
-		f.fault("task", views.T(ctx, "schedule_form.no_type", "name", clip(f.task)))
+		f.fault("task", wrong("", "no_type", clip(f.task)))
 	}
 	if len(f.reason) > actors.MaxReasonBytes {
-		f.fault("reason", views.T(ctx, "schedules.long_reason", "n", actors.MaxReasonBytes))
+		f.fault("reason", wrong("", "bytes", actors.MaxReasonBytes))
 	}
 }
 
@@ -115,9 +115,9 @@ func (s *Server) changeSchedulePage(c echo.Context) error {
 		return s.planPage(c, http.StatusOK, form, &row)
 	}
 	patch := form.patch(&row, planFormOf(&row, s.shownPlanParams(&row)))
-	s.checkPlanForm(ctx, form)
-	if d, ok := s.runtime.Registry().Lookup(row.Task); ok && len(stillHidden(schemaOf(d), patch.Params)) > 0 {
-		form.fault("params", views.T(ctx, "schedule_form.hidden"))
+	s.checkPlanForm(form)
+	if bad, ok := errors.AsType[*problemJSON](s.unmaskPatch(ctx, row.Name, &patch, "")); ok && len(bad.Errors) > 0 {
+		form.fault("params", bad.Errors[0].within(clip(bad.Errors[0].Location)))
 	}
 	if len(form.faults) == 0 {
 		saved, err := s.runtime.UpdateSchedule(ctx, row.Name, patch, changeOf(ctx, form.reason))
@@ -127,7 +127,7 @@ func (s *Server) changeSchedulePage(c echo.Context) error {
 		if conflict, ok := errors.AsType[*models.ConflictError](err); ok {
 			return s.planConflict(c, form, &conflict.Current)
 		}
-		if !form.refused(err) {
+		if !form.refused(ctx, err) {
 			return scheduleProblem(row.Name, err)
 		}
 	}
@@ -138,7 +138,7 @@ func (s *Server) changeSchedulePage(c echo.Context) error {
 func (s *Server) planConflict(c echo.Context, form *planForm, current *models.Schedule) error {
 	ctx := c.Request().Context()
 	for field, now := range form.differing(planFormOf(current, s.shownPlanParams(current))) {
-		form.fault(field, views.T(ctx, "schedule_form.is_now", "value", cmp.Or(clip(now), "–")))
+		form.fault(field, wrong("", "is_now", cmp.Or(clip(now), "–")))
 	}
 	form.version = current.Version
 	view := s.planView(ctx, form, current)
@@ -157,7 +157,7 @@ func (s *Server) planView(ctx context.Context, f *planForm, row *models.Schedule
 		view.Name, view.Version = row.Name, cmp.Or(f.version, row.Version)
 	}
 	field := func(name, kind, value string) views.Field {
-		return views.Field{ID: "s-" + name, Name: name, Kind: kind, Value: value, Label: views.T(ctx, "schedule_form.field."+name), Error: f.faults[name]}
+		return views.Field{ID: "s-" + name, Name: name, Kind: kind, Value: value, Label: views.T(ctx, "schedule_form.field."+name), Error: f.faultOf(ctx, name)}
 	}
 	choice := func(name, value string, values ...string) views.Field {
 		c := field(name, "select", value)
@@ -198,9 +198,9 @@ func (s *Server) planView(ctx context.Context, f *planForm, row *models.Schedule
 	view.Reason = field("reason", "text", f.reason)
 	shown := map[string]bool{"name": true, "task": true, "kind": true, "cron": true, "every": true, "at": true, "timezone": true,
 		"params": true, "priority": true, "tags": true, "missed": true, "overlap": true, "reason": true}
-	for field, message := range f.faults {
+	for field, fault := range f.faults {
 		if !shown[field] {
-			view.Fault = strings.TrimSpace(field + ": " + message)
+			view.Fault = strings.TrimSpace(field + ": " + faultText(ctx, fault))
 		}
 	}
 	return view
@@ -218,7 +218,7 @@ func (s *Server) planPreview(ctx context.Context, f *planForm, row *models.Sched
 	var p views.PlanPreview
 	_, table := typed.plan(anchor)
 	for _, field := range append(planKinds, "timezone") {
-		if message := typed.faults[field]; message != "" {
+		if message := typed.faultOf(ctx, field); message != "" {
 			p.Faults = append(p.Faults, views.T(ctx, "schedule_form.field."+field)+": "+message)
 		}
 	}
@@ -227,7 +227,7 @@ func (s *Server) planPreview(ctx context.Context, f *planForm, row *models.Sched
 		p.Runs = upcomingRuns(table, now, previewRuns, viewer.Locale)
 	}
 	if d, ok := s.runtime.Registry().Lookup(f.task); ok {
-		p.Task, p.Example = d.Name, indented(string(d.Example))
+		p.Task, p.Example = d.Name, indented(shownExample(d))
 	}
 	return p
 }

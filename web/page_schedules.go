@@ -16,7 +16,7 @@ import (
 	"reax/views"
 )
 
-// planPageSize is how many schedules a page shows. Each has a strip of its past.
+// planPageSize is how many schedules a page shows to who has not chosen. Each has a strip of its past.
 const planPageSize = 30
 
 // schedulesPage is the list of schedules, by name.
@@ -26,7 +26,8 @@ func (s *Server) schedulesPage(c echo.Context) error {
 	if len(q) > maxSearchBytes || !utf8.ValidString(q) || strings.ContainsRune(q, 0) || after != "" && tasks.CheckName(after) != nil {
 		return newProblem(http.StatusUnprocessableEntity, "invalid", "the filter is not valid")
 	}
-	rows, err := s.ledger.SchedulePage(ctx, q, after, planPageSize+1)
+	size := cmp.Or(views.ViewerOf(ctx).Rows, planPageSize)
+	rows, err := s.ledger.SchedulePage(ctx, q, after, size+1)
 	if err != nil {
 		return err
 	}
@@ -34,9 +35,9 @@ func (s *Server) schedulesPage(c echo.Context) error {
 	if after != "" {
 		page.First = views.URL(ctx, "/schedules", "q", q)
 	}
-	if len(rows) > planPageSize {
-		rows = rows[:planPageSize]
-		page.More = views.URL(ctx, "/schedules", "q", q, "after", rows[planPageSize-1].Name)
+	if len(rows) > size {
+		rows = rows[:size]
+		page.More = views.URL(ctx, "/schedules", "q", q, "after", rows[size-1].Name)
 	}
 	if page.Rows, err = s.planRows(ctx, rows); err != nil {
 		return err

@@ -223,7 +223,7 @@ func TestThePreviewOfAPlanNeedsNoScript(t *testing.T) {
 	}
 	get("kind=cron&cron=%40daily&timezone=Asia/Shanghai&task=report.generate", `id="preview"`, "At 00:00 every day, Asia/Shanghai", "user_id")
 	get("kind=every&every=15m", "Every 15 minutes")
-	get("kind=every&every=x", "Interval: must be a duration")
+	get("kind=every&every=x", "Interval: Must be a duration")
 	get("kind=at&at=2020-01-01T00:00", "Its last time is over")
 	get("kind="+url.QueryEscape(markup)+"&cron="+url.QueryEscape(markup)+"&timezone="+url.QueryEscape(markup), "Time zone:")
 	scenario{url: "/schedules/new?kind=cron&cron=%40daily", status: 200, header: map[string]string{fragmentsHeader: "preview", "Accept-Language": "zh"}, must: []string{"每天"}}.run(t, f)
@@ -267,7 +267,10 @@ func TestHiddenParametersOfAScheduleStayAsTheyAre(t *testing.T) {
 	scenario{url: "/schedules/s", status: 200, header: browser(), must: []string{hidden, "ana"}}.run(t, f)
 	scenario{url: "/schedules/s/edit", status: 200, header: browser(), must: []string{hidden, "ana"}}.run(t, f)
 	base := []string{"name", "s", "task", "secret", "version", "1"}
-	post(t, f, "/schedules/s/edit", planValues(append(base, "params", `{"token": "••••", "user": "bob"}`)...), 422, "Write the hidden values again")
+	post(t, f, "/schedules/s/edit", planValues(append(base, "params", `{"user": "bob", "x": {"token": "••••"}}`)...), 422, "The secret is hidden here")
 	post(t, f, "/schedules/s/edit", planValues(append(base, "params", `{"token": "••••", "user": "ana"}`)...), 303)
 	require.Nil(t, f.patches[0].Params)
+	base[5] = "2"
+	post(t, f, "/schedules/s/edit", planValues(append(base, "params", `{"token": "••••", "user": "bob"}`)...), 303)
+	require.JSONEq(t, `{"token":"hunter2","user":"bob"}`, string(f.patches[1].Params))
 }

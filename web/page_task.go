@@ -153,7 +153,7 @@ func taskFacts(ctx context.Context, t *models.Task) []views.Fact {
 	}
 	add(views.Fact{Value: strconv.FormatInt(t.ID, 10), Mono: true, Copy: true}, "task.id")
 	add(views.Fact{Value: t.Type, URL: views.URL(ctx, "/types/"+views.Segment(t.Type))}, "task.type")
-	add(views.Fact{Value: t.TraceID, URL: views.URL(ctx, "/tasks", "trace_id", t.TraceID), Mono: true, Copy: true}, "task.trace")
+	add(views.Fact{Value: t.TraceID, URL: views.URL(ctx, tracePath(t.TraceID)), Mono: true, Copy: true}, "task.trace")
 	add(views.Fact{Value: strconv.Itoa(t.Priority)}, "task.priority")
 	add(views.Fact{Value: views.T(ctx, "task.failures_of", "k", t.Failures, "most", t.RunLimit())}, "task.failures")
 	timeout := views.T(ctx, "task.no_timeout")

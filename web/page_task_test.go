@@ -36,7 +36,7 @@ func TestTheHistoryOfATask(t *testing.T) {
 		"Attempt 3 failed, no retry is left", "after 1 min", "waited 2 min", "panic", "report.generate/w$2", "main.go:1",
 		"Attempt 2 is suspected: the process died", "Same error as attempt 3", "10 s × 2^(1-1) = 10 s, at most 120 s, and up to 10 % on top",
 		"Run now by the dashboard", "reason: in a hurry", "10.0.0.7", "Lifted", "Enqueued by the API", "Attempt 1 started",
-		`href="/tasks?trace_id=00000000000000000000000000000001"`, `href="/tasks?tag=nightly"`, "3 of 3", "12345678901234567890",
+		`href="/traces/00000000000000000000000000000001"`, `href="/tasks?tag=nightly"`, "3 of 3", "12345678901234567890",
 		`href="/tasks/1/params.json"`, `formaction="/tasks/1/retry"`, `href="/enqueue/report.generate?from=1"`, `id="discard"`,
 		"waited 2 min · ran 1 min",
 	}, mustNot: []string{"by x", "Why it is not running"}}.run(t, f)
@@ -75,7 +75,7 @@ func TestActionsFollowTheState(t *testing.T) {
 		models.StateSuccess: "retry cancel discard", models.StateFailed: "cancel", models.StateDead: "cancel", models.StateCancelled: "cancel discard",
 	} {
 		f := newFake(t)
-		f.add(models.Task{State: state, StartedAt: start, FinishedAt: start, Attempt: 1})
+		f.add(models.Task{State: state, ReadyAt: start, StartedAt: start, FinishedAt: start, Attempt: 1})
 		html := scenario{url: "/tasks/1", status: 200, header: browser()}.run(t, f).Body.String()
 		var got []string
 		for _, m := range off.FindAllStringSubmatch(html, -1) {
@@ -85,6 +85,9 @@ func TestActionsFollowTheState(t *testing.T) {
 		require.Equal(t, want, strings.Join(got, " "), state)
 	}
 	f := newFake(t)
+	f.add(models.Task{State: models.StatePending, RunAt: start})
+	scenario{url: "/tasks/1", status: 200, header: browser(), must: []string{`id="do-retry"`}, mustNot: []string{`id="do-retry" aria-disabled`}}.run(t, f)
+	f = newFake(t)
 	f.add(models.Task{Type: "gone", State: models.StateDead})
 	scenario{url: "/tasks/1", status: 200, header: browser(), must: []string{"This process has no such task type"}, mustNot: []string{"/enqueue/gone"}}.run(t, f)
 }

@@ -24,10 +24,8 @@ func (s *Server) taskActions(ctx context.Context, t *models.Task) []views.TaskAc
 
 	run := views.TaskAction{Name: "retry", Text: say("task.do.retry"), Icon: "retry", Class: "primary", Post: views.URL(ctx, id+"/retry")}
 	switch {
-	case t.State == models.StateRetryWait:
+	case t.State == models.StateRetryWait, later:
 		run.Text, run.Icon = say("task.do.run_now"), "play"
-	case later:
-		run.Off = say("task.off.later")
 	case t.State == models.StatePending:
 		run.Off = say("task.off.waits")
 	case t.State == models.StateRunning:
@@ -59,7 +57,16 @@ func (s *Server) taskActions(ctx context.Context, t *models.Task) []views.TaskAc
 	if !stopped {
 		discard.Off = say("task.off.not_failed")
 	}
-	return []views.TaskAction{run, copying, repeat, stop, discard}
+	actions := []views.TaskAction{run, copying, repeat, stop, discard}
+	for i := range actions {
+		switch {
+		case actions[i].Name == "discard" && !views.May(ctx, admin):
+			actions[i].Off = say("access.off.admin")
+		case !views.May(ctx, operator):
+			actions[i].Off = say("access.off.operator")
+		}
+	}
+	return actions
 }
 
 func discardConfirmation(ctx context.Context, t *models.Task) views.Confirmation {
@@ -125,7 +132,7 @@ func (s *Server) act(c echo.Context, action actors.Action, do func(ctx context.C
 	switch {
 	case action == actors.ActionCancel && t.State == models.StateRunning:
 		key = "stop"
-	case action == actors.ActionRetry && t.State == models.StateRetryWait:
+	case action == actors.ActionRetry && t.State.IsWaiting():
 		key = "run_now"
 	}
 	s.say(c, message{Tone: flashOK, Key: "task.did." + key, Args: []any{"id", strconv.FormatInt(t.ID, 10)}, URL: page})

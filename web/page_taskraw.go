@@ -17,16 +17,6 @@ const (
 	indentJSON = 64 << 10 // longer JSON is shown as it is
 )
 
-// shownResult is the result of a task as a page may show it: a handler may give back what it was given, so the names of
-// secret parameters are secret here too.
-func (s *Server) shownResult(t *models.Task) string {
-	d, ok := s.runtime.Registry().Lookup(t.Type)
-	if !ok || d.Schema == nil || t.Result == "" {
-		return t.Result
-	}
-	return mask(d.Schema.Raw, t.Result)
-}
-
 // payload is the start of some JSON, with the address of all of it. Only white space is changed, so numbers keep their
 // digits.
 func payload(ctx context.Context, t *models.Task, name, text string) views.Payload {

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -16,34 +18,51 @@ import (
 	"reax/views"
 )
 
-// pageSize is how many rows a list shows.
-const pageSize = 50
-
 // tasksPage is the list of tasks.
 func (s *Server) tasksPage(c echo.Context) error {
 	ctx := c.Request().Context()
 	viewer := views.ViewerOf(ctx)
-	query := readTasksQuery(c.QueryParams(), viewer.Zone, viewer.Now)
+	query := s.tasksQuery(c.QueryParams(), viewer.Zone, viewer.Now)
 	page := s.tasksView(ctx, query)
 	status := http.StatusOK
 	if len(query.faults) > 0 {
 		status = http.StatusUnprocessableEntity
 	} else {
-		list, err := s.ledger.List(ctx, query.filter, pageSize)
+		list, err := s.ledger.List(ctx, query.filter, pageRows(ctx))
 		if err != nil {
 			return err
 		}
+		workers := s.workersOf(query.oneState())
 		for i := range list.Tasks {
 			t := &list.Tasks[i]
+			t.Worker = cmp.Or(workers[t.ID], t.Worker)
 			page.Rows = append(page.Rows, views.TaskRow{Task: *t, Params: s.shownParams(t)})
 		}
 		if list.Next != 0 {
 			values := query.values()
 			values.Set("cursor", encodeCursor(list.Next))
 			page.Older = listURL(ctx, values)
+			if list.Searched != 0 {
+				page.Searched = views.Clock(ctx, list.Searched)
+			}
 		}
 	}
 	return s.render(c, status, views.TasksPage(page))
+}
+
+// workersOf is who runs each task now, for a list of running ones: the ledger is told with the outcome of a run.
+func (s *Server) workersOf(state models.State) map[int64]string {
+	if state != models.StateRunning {
+		return nil
+	}
+	workers := map[int64]string{}
+	for _, row := range s.runtime.Tree() {
+		var id int64
+		if _, err := fmt.Sscanf(row.Doing, "task %d,", &id); err == nil {
+			workers[id] = strings.TrimPrefix(row.ID, "reax/pools/")
+		}
+	}
+	return workers
 }
 
 func listURL(ctx context.Context, values url.Values) templ.SafeURL {
@@ -80,6 +99,9 @@ func (s *Server) tasksView(ctx context.Context, t *tasksQuery) views.Tasks {
 	if t.fingerprint != "" {
 		page.Hidden = append(page.Hidden, [2]string{"fingerprint", t.fingerprint})
 	}
+	if t.ended != "" {
+		page.Hidden = append(page.Hidden, [2]string{"ended", t.ended})
+	}
 	if len(t.faults) == 0 {
 		page.CSV, page.JSON = views.URL(ctx, "/tasks/export.csv")+query(t.values()), views.URL(ctx, "/tasks/export.json")+query(t.values())
 	}
@@ -97,7 +119,7 @@ func (s *Server) tasksView(ctx context.Context, t *tasksQuery) views.Tasks {
 	if len(t.faults) > 0 {
 		page.Fault = views.T(ctx, "tasks.bad_filter")
 	}
-	for _, name := range []string{"state", "cursor", "fingerprint"} { // those have no field of their own
+	for _, name := range []string{"state", "cursor", "fingerprint", "ended"} { // those have no field of their own
 		if key := t.faults[name]; key != "" {
 			page.Fault = views.T(ctx, key)
 		}
@@ -164,6 +186,9 @@ func (t *tasksQuery) chips(ctx context.Context) []views.Chip {
 	add("priority", "tasks.priority", t.priority)
 	add("from", "tasks.from", clockChip(ctx, t.from, t.filter.CreatedFrom))
 	add("to", "tasks.to", clockChip(ctx, t.to, t.filter.CreatedTo))
+	if t.ended != "" {
+		add("ended", "tasks.ended", views.Clock(ctx, t.filter.EndedFrom)+" – "+views.ShortClock(ctx, t.filter.EndedTo))
+	}
 	add("trace_id", "tasks.trace", t.trace)
 	add("tag", "tasks.tag", t.tag)
 	add("param", "tasks.param", t.param)

@@ -155,12 +155,19 @@ func TestSettingsAreKeptInTheBrowserAndGoBack(t *testing.T) {
 		require.Nil(t, cookieOf(t, w, zoneCookie), zone)
 		require.NotNil(t, cookieOf(t, w, flashCookie), zone)
 	}
+	require.Equal(t, "compact", cookieOf(t, save("density=compact"), densityCookie).Value)
+	require.Negative(t, cookieOf(t, save("density=comfortable"), densityCookie).MaxAge)
+	require.Nil(t, cookieOf(t, save("density=huge"), densityCookie))
+	require.Equal(t, "100", cookieOf(t, save("rows=100"), rowsCookie).Value)
+	require.Nil(t, cookieOf(t, save("rows=5000"), rowsCookie), "no choice of ours")
 	for _, back := range []string{"", "//evil.example", `/\evil.example`, "https://evil.example/", "javascript:alert(1)", "tasks", "/\tx", "/" + strings.Repeat("x", 5000)} {
 		require.Equal(t, "/", save("theme=dark&back="+url.QueryEscape(back)).Header().Get("Location"), back)
 	}
 	scenario{url: "/", status: 200, header: browser("Cookie", "reax_theme=dark; reax_lang=zh-CN; reax_zone=Asia/Tokyo"), must: []string{
 		`data-theme="dark"`, "总览", "Asia/Tokyo (UTC+9)",
 	}}.run(t, f)
+	scenario{url: "/", status: 200, header: browser("Cookie", "reax_density=compact; reax_rows=25"), must: []string{`data-density="compact"`, `value="25" aria-pressed="true"`}}.run(t, f)
+	scenario{url: "/", status: 200, header: browser("Cookie", "reax_density=x; reax_rows=-1"), must: []string{`value="50" aria-pressed="true"`}, mustNot: []string{"data-density"}}.run(t, f)
 	scenario{url: "/", status: 200, header: browser("Cookie", `reax_theme="><b>; reax_lang=xx; reax_zone=../x`), must: []string{`lang="en"`}, mustNot: []string{"data-theme"}}.run(t, f)
 }
 

@@ -40,7 +40,7 @@ func (s *Server) typePage(c echo.Context) error {
 	rows = slices.DeleteFunc(rows, func(m models.MinuteStat) bool { return m.Type != name })
 	page := views.TypePage{TypeRow: s.typeRow(name, d, counts[name], from, rows)}
 	if ok {
-		page.Kind, page.Policy, page.Schema, page.Example = d.Kind, d.Policy, indented(string(schemaOf(d))), indented(string(d.Example))
+		page.Kind, page.Policy, page.Schema, page.Example = d.Kind, d.Policy, indented(string(d.Schema.Shown())), indented(shownExample(d))
 	}
 	page.Bars = typeBars(ctx, name, from, rows)
 	page.Times, page.TimesTop = typeTimes(ctx, from, rows)
@@ -62,14 +62,7 @@ func (s *Server) typePage(c echo.Context) error {
 	return s.render(c, http.StatusOK, views.TypeDetailPage(page, forms))
 }
 
-func schemaOf(d *tasks.Definition) []byte {
-	if d.Schema == nil {
-		return nil
-	}
-	return d.Schema.Raw
-}
-
-// typeBars are the runs that ended in each minute; a bar leads to the tasks that were made then.
+// typeBars are the runs that ended in each minute; a bar leads to the tasks that ended then.
 func typeBars(ctx context.Context, name string, from models.Instant, rows []models.MinuteStat) views.Chart {
 	bars := make([]views.Bar, typeMinutes)
 	for i := range bars {
@@ -81,7 +74,7 @@ func typeBars(ctx context.Context, name string, from models.Instant, rows []mode
 		if at, ok := minuteOf(from, m); ok {
 			bars[at].Good += m.Succeeded
 			bars[at].Bad += m.Retried + m.Failed + m.Dead
-			bars[at].URL = views.URL(ctx, "/tasks", "type", name)
+			bars[at].URL = endedURL(ctx, bars[at].At, time.Minute, "type", name)
 			good, bad = good+m.Succeeded, bad+m.Retried+m.Failed+m.Dead
 		}
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -24,7 +25,7 @@ type planForm struct {
 	params, priority, tags, missed, overlap     string
 	reason                                      string
 	version                                     int64
-	faults                                      map[string]string // by field; a message in the viewer's language, or of the runtime
+	faults                                      map[string]fieldError // by field
 }
 
 // The kinds of plan that the form has an input for.
@@ -41,7 +42,7 @@ func readPlanForm(v url.Values) *planForm {
 	f := &planForm{
 		name: get("name"), task: get("task"), kind: cmp.Or(get("kind"), planCron), cron: get("cron"), every: get("every"), at: get("at"),
 		timezone: get("timezone"), params: get("params"), priority: get("priority"), tags: get("tags"), missed: get("missed"),
-		overlap: get("overlap"), reason: get("reason"), faults: map[string]string{},
+		overlap: get("overlap"), reason: get("reason"), faults: map[string]fieldError{},
 	}
 	f.version, _ = strconv.ParseInt(v.Get("version"), 10, 64)
 	if !slices.Contains(planKinds, f.kind) {
@@ -54,7 +55,7 @@ func readPlanForm(v url.Values) *planForm {
 func planFormOf(c *models.Schedule, params string) *planForm {
 	f := &planForm{
 		name: c.Name, task: c.Task, kind: planCron, cron: c.Cron, timezone: cmp.Or(c.Timezone, "UTC"), params: indented(params),
-		tags: strings.Join(tagsOf(c.Tags), ", "), missed: c.Missed, overlap: c.Overlap, version: c.Version, faults: map[string]string{},
+		tags: strings.Join(tagsOf(c.Tags), ", "), missed: c.Missed, overlap: c.Overlap, version: c.Version, faults: map[string]fieldError{},
 	}
 	if c.Priority != 0 {
 		f.priority = strconv.Itoa(c.Priority)
@@ -69,10 +70,18 @@ func planFormOf(c *models.Schedule, params string) *planForm {
 }
 
 // fault keeps the first thing that is wrong with a field.
-func (f *planForm) fault(field, message string) {
-	if f.faults[field] == "" {
-		f.faults[field] = message
+func (f *planForm) fault(field string, fault fieldError) {
+	if _, known := f.faults[field]; !known {
+		f.faults[field] = fault
 	}
+}
+
+// faultOf says what is wrong with a field; nothing when it is right.
+func (f *planForm) faultOf(ctx context.Context, field string) string {
+	if fault, ok := f.faults[field]; ok {
+		return faultText(ctx, fault)
+	}
+	return ""
 }
 
 // plan reads when the schedule runs. anchor is where an interval counts from.
@@ -86,12 +95,12 @@ func (f *planForm) plan(anchor time.Time) (timetable.Spec, *timetable.Timetable)
 		spec.Anchor = anchor
 		var err error
 		if spec.Every, err = parseDuration(f.every); err == nil && spec.Every == 0 {
-			err = errors.New("must be longer than 0")
+			err = tasks.NewFault("duration_zero")
 		} else if _, number := strconv.ParseFloat(f.every, 64); number == nil {
 			err = errDuration // "90" says nothing of its unit
 		}
 		if err != nil && f.every != "" {
-			f.fault("every", err.Error())
+			f.fault("every", wrongBy("", err))
 		}
 	case planAt:
 		zone, ok := zoneOf(cmp.Or(f.timezone, "UTC"))
@@ -100,12 +109,12 @@ func (f *planForm) plan(anchor time.Time) (timetable.Spec, *timetable.Timetable)
 		}
 		var err error
 		if spec.At, err = parseClock(f.at, zone); err != nil && f.at != "" {
-			f.fault("at", errMoment.Error())
+			f.fault("at", wrongBy("", errMoment))
 		}
 	}
 	table, bad := parseTimetable(spec, "", len(f.faults) == before && f.timed())
 	for _, b := range bad {
-		f.fault(b.Location, b.Message)
+		f.fault(b.Location, b)
 	}
 	return spec, table
 }
@@ -141,7 +150,7 @@ func (f *planForm) object() json.RawMessage {
 func (f *planForm) priorityNumber() int {
 	n, err := strconv.Atoi(f.priority)
 	if f.priority != "" && (err != nil || n < 1 || n > 10) {
-		f.fault("priority", "must be from 1 to 10")
+		f.fault("priority", wrong("", "between", 1, 10))
 	}
 	return n
 }
@@ -205,13 +214,13 @@ func (f *planForm) differing(other *planForm) map[string]string {
 }
 
 // refused keeps what the runtime has against the form, each at its field, and reports whether that was all.
-func (f *planForm) refused(err error) bool {
+func (f *planForm) refused(ctx context.Context, err error) bool {
 	if large, ok := errors.AsType[*actors.TooLargeError](err); ok {
-		f.fault("params", large.Error())
+		f.fault("params", wrong("", "other", tooLargeText(ctx, large)))
 		return true
 	}
 	if errors.Is(err, actors.ErrUnknownType) {
-		f.fault("task", clip(err.Error()))
+		f.fault("task", wrong("", "no_type", clip(f.task)))
 		return true
 	}
 	bad, ok := errors.AsType[*tasks.InvalidError](err)
@@ -220,10 +229,12 @@ func (f *planForm) refused(err error) bool {
 	}
 	for _, b := range bad.Fields {
 		field, rest, _ := strings.Cut(strings.TrimPrefix(b.Location, "/"), "/")
-		if rest != "" {
-			rest = "/" + rest + ": "
+		if field != "tags" && rest != "" {
+			rest = "/" + rest
 		}
-		f.fault(field, clip(rest+b.Message))
+		fault := fieldOf("", b).within(clip(rest))
+		fault.Message = clip(fault.Message)
+		f.fault(field, fault)
 	}
 	return true
 }

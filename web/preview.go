@@ -69,7 +69,7 @@ func (in *previewInput) read(now time.Time) (t *timetable.Timetable, from time.T
 		}
 		at, err := parseMoment(text)
 		if err != nil {
-			faults = append(faults, fieldError{"query." + name, err.Error()})
+			faults = append(faults, wrongBy("query."+name, err))
 		}
 		return at
 	}
@@ -82,7 +82,7 @@ func (in *previewInput) read(now time.Time) (t *timetable.Timetable, from time.T
 			err = errors.New("must be longer than 0")
 		}
 		if err != nil {
-			faults = append(faults, fieldError{"query.every", err.Error()})
+			faults = append(faults, wrongBy("query.every", err))
 		}
 		spec.Every = every
 	}
@@ -101,7 +101,7 @@ func parseTimetable(spec timetable.Spec, prefix string, whole bool) (*timetable.
 	check := func(part timetable.Spec) {
 		_, err := timetable.Parse(part)
 		if e, ok := errors.AsType[*timetable.FieldError](err); ok {
-			faults = append(faults, fieldError{prefix + e.Field, e.Message})
+			faults = append(faults, fieldError{Location: prefix + e.Field, Message: e.Message, Code: e.Code, args: e.Args, part: e.Part})
 		}
 	}
 	check(timetable.Spec{Every: time.Hour, Timezone: spec.Timezone})

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,17 +35,42 @@ type problemJSON struct {
 	Title     string       `json:"title" doc:"The status in words"`
 	Status    int          `json:"status"`
 	Detail    string       `json:"detail" doc:"What went wrong, in a sentence"`
-	Code      string       `json:"code" enum:"bad_json,forbidden,not_found,unknown_type,method_not_allowed,timeout,wrong_state,conflict,owned_by_file,too_large,unsupported_media_type,invalid,internal,unavailable" doc:"Stable; programs may rely on it"`
+	Code      string       `json:"code" enum:"bad_json,signed_out,missing_role,too_many_tries,forbidden,not_found,unknown_type,method_not_allowed,timeout,wrong_state,conflict,owned_by_file,too_large,unsupported_media_type,invalid,internal,unavailable" doc:"Stable; programs may rely on it"`
 	Errors    []fieldError `json:"errors" nullable:"false" doc:"Every field that is wrong; with the code conflict, every field of the change that is something else now"`
 	RequestID string       `json:"request_id,omitempty" doc:"Names the request in the log of the server"`
 
 	Current *ScheduleJSON `json:"current,omitempty" doc:"With the code conflict: the schedule as it is now"`
+
+	cause error // what it was made of, for the pages of other languages; may be nil
 }
 
 // fieldError is one thing wrong with one field of a request.
 type fieldError struct {
 	Location string `json:"location" doc:"A JSON pointer into the body, or path.NAME, query.NAME, header.NAME"`
 	Message  string `json:"message"`
+	Code     string `json:"code" doc:"Stable; programs may rely on it"`
+
+	args   []string // what the code is about
+	part   string   // of what it is, where it can be of several
+	inside string   // a place in the field; empty for all of it
+}
+
+// wrong is a fault of a field, by a code of tasks.FaultCodes.
+func wrong(location, code string, args ...any) fieldError {
+	return fieldOf("", tasks.NewFault(code, args...).At(location))
+}
+
+// wrongBy is a fault that a check has found; one that is no tasks.Fault keeps its words.
+func wrongBy(location string, err error) fieldError {
+	if f, ok := errors.AsType[*tasks.Fault](err); ok {
+		return fieldOf("", f.At(location))
+	}
+	return wrong(location, "other", err)
+}
+
+// fieldOf is a fault of something that is at a place in the body.
+func fieldOf(at string, f tasks.FieldError) fieldError {
+	return fieldError{Location: at + f.Location, Message: f.Message, Code: cmp.Or(f.Code, "other"), args: f.Args, part: f.Part}
 }
 
 func newProblem(status int, code, format string, args ...any) *problemJSON {
@@ -63,7 +89,8 @@ func invalid(fields []fieldError) *problemJSON {
 	}
 	slices.SortStableFunc(fields, func(a, b fieldError) int { return strings.Compare(a.Location, b.Location) })
 	for _, f := range fields[:min(len(fields), maxFieldErrors)] {
-		p.Errors = append(p.Errors, fieldError{clip(f.Location), clip(f.Message)})
+		f.Location, f.Message, f.Code = clip(f.Location), clip(f.Message), cmp.Or(f.Code, "other")
+		p.Errors = append(p.Errors, f)
 	}
 	return p
 }
@@ -89,6 +116,7 @@ func (p *problemJSON) GetHeaders() http.Header {
 // may name files, statements and values that are not the caller's business.
 func (s *Server) problem(ctx context.Context, err error) *problemJSON {
 	if p := knownProblem(err); p != nil {
+		p.cause = err
 		return p
 	}
 	id := callerOf(ctx).requestID
@@ -137,7 +165,7 @@ func knownProblem(err error) *problemJSON {
 func fieldErrors(at string, e *tasks.InvalidError) []fieldError {
 	var fields []fieldError
 	for _, f := range e.Fields {
-		fields = append(fields, fieldError{at + f.Location, f.Message})
+		fields = append(fields, fieldOf(at, f))
 	}
 	return fields
 }
@@ -151,11 +179,11 @@ func batchProblem(e *actors.BatchError) *problemJSON {
 		if bad, ok := errors.AsType[*tasks.InvalidError](err); ok {
 			fields = append(fields, fieldErrors(at, bad)...)
 		} else if errors.Is(err, actors.ErrUnknownType) {
-			fields = append(fields, fieldError{at + "/type", "there is no such task type"})
+			fields = append(fields, fieldError{Location: at + "/type", Message: "there is no such task type", Code: "no_type"})
 		} else if p := knownProblem(err); p != nil {
-			fields = append(fields, fieldError{at, p.Detail})
+			fields = append(fields, wrong(at, "other", p.Detail))
 		} else {
-			fields = append(fields, fieldError{at, "it could not be stored"})
+			fields = append(fields, wrong(at, "not_stored"))
 		}
 	}
 	return invalid(fields)
@@ -170,7 +198,7 @@ func asProblem(_ huma.Context, _ string, v any) (any, error) {
 	var fields []fieldError
 	for _, e := range m.Errors {
 		if e != nil {
-			fields = append(fields, fieldError{e.Location, e.Message})
+			fields = append(fields, wrong(e.Location, "other", e.Message))
 		}
 	}
 	if m.Status == http.StatusUnprocessableEntity {

@@ -14,6 +14,9 @@ const (
 	admin                = models.RoleAdmin
 )
 
+// tokenScheme is what the OpenAPI document calls the tokens.
+const tokenScheme = "token"
+
 // allow notes the least role that may use a route. path is as Echo writes it, without the base path. It panics on a route
 // that is named twice.
 func (s *Server) allow(least models.Role, method, path string) {
@@ -27,4 +30,13 @@ func (s *Server) allow(least models.Role, method, path string) {
 // routePath is the path of an operation in Echo's way of writing it: /tasks/{id} is /tasks/:id.
 func routePath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}
+
+// requireRoles panics when there is a route that no role was named for: nobody would be kept from it.
+func (s *Server) requireRoles() {
+	for _, r := range s.echo.Routes() {
+		if _, named := s.roles[r.Method+" "+r.Path]; !named {
+			panic("web: no role is named for the route " + r.Method + " " + r.Path)
+		}
+	}
 }

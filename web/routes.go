@@ -32,7 +32,7 @@ func (s *Server) routes(api huma.API) {
 	route(s, api, operator, post, apiPath+"/tasks/bulk", "bulk-action", tasks, "Retry, cancel or discard many tasks", s.bulk, fails(413), within(bulkTimeout))
 	route(s, api, viewer, get, apiPath+"/tasks", "list-tasks", tasks, "List tasks, newest first", s.listTasks)
 	route(s, api, viewer, get, apiPath+"/tasks/{id}", "get-task", tasks, "Get one task with its attempts", s.getTask, fails(404))
-	route(s, api, viewer, get, apiPath+"/tasks/{id}/logs", "get-task-logs", tasks, "Get the log lines of one attempt", s.getLogs, fails(404))
+	route(s, api, viewer, get, apiPath+"/tasks/{id}/logs", "get-task-logs", tasks, "Get the log lines of one attempt", s.getLogs, fails(404), orStream(s.followLog))
 	route(s, api, operator, post, apiPath+"/tasks/{id}/retry", "retry-task", tasks, "Run a task again", s.retryTask, fails(404, 409))
 	route(s, api, operator, post, apiPath+"/tasks/{id}/cancel", "cancel-task", tasks, "Stop a task, or keep it from starting", s.cancelTask, fails(404, 409))
 	route(s, api, admin, post, apiPath+"/tasks/{id}/discard", "discard-task", tasks, "Give up on a failed or dead task", s.discardTask, fails(404, 409))
@@ -53,14 +53,27 @@ func (s *Server) routes(api huma.API) {
 	route(s, api, operator, post, apiPath+"/schedules/{name}/pause", "pause-schedule", schedules, "Stop a schedule, for a while or until it is resumed", s.pauseSchedule, fails(404))
 	route(s, api, operator, post, apiPath+"/schedules/{name}/resume", "resume-schedule", schedules, "Let a paused schedule go on with its next time", s.resumeSchedule, fails(404))
 
+	route(s, api, viewer, get, apiPath+"/traces/{trace_id}", "get-trace", watch, "All that happened under one trace id, on one time axis", s.getTrace, fails(404))
 	route(s, api, viewer, get, apiPath+"/stats", "get-stats", watch, "Counts, rates and times", s.getStats)
+	route(s, api, operator, get, apiPath+"/audit", "list-audit", watch, "What people and tokens did, newest first", s.listAudit)
 	route(s, api, viewer, get, apiPath+"/actors", "list-actors", watch, "The live actor tree", s.listActors)
 	route(s, api, anyone, get, "/healthz", "get-health", watch, "How reax is: 200, or 503 when it is down or draining", s.getHealth, alsoHealth)
 	route(s, api, anyone, get, "/readyz", "get-ready", watch, "200 when tasks are accepted, else 503", s.getReady, alsoHealth)
 
+	const access = "Access"
+	route(s, api, admin, get, apiPath+"/users", "list-users", access, "List the accounts, by name", s.listUsers)
+	route(s, api, admin, post, apiPath+"/users", "create-user", access, "Make an account", s.addUser, created, fails(409))
+	route(s, api, admin, patch, apiPath+"/users/{name}", "change-user", access, "Set the role or the password of an account, or disable it", s.patchUser, fails(404, 409))
+	route(s, api, admin, del, apiPath+"/users/{name}", "delete-user", access, "Delete an account, its sessions and its tokens", s.deleteUser, noContent, fails(404, 409))
+	route(s, api, admin, get, apiPath+"/tokens", "list-tokens", access, "List the tokens, newest first", s.listTokens)
+	route(s, api, admin, post, apiPath+"/tokens", "create-token", access, "Make a token; the answer is the only one that has its secret", s.addToken, created, fails(409))
+	route(s, api, admin, del, apiPath+"/tokens/{name}", "revoke-token", access, "Revoke a token for good", s.endToken, noContent, fails(404))
+
 	group := s.echo.Group(s.base)
 	s.allow(viewer, get, apiPath+"/openapi.json")
 	group.GET(apiPath+"/openapi.json", func(c echo.Context) error { return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, s.openapi) })
+	s.allow(viewer, get, "/metrics")
+	group.GET("/metrics", s.metricsHandler())
 	s.pageRoutes()
 }
 
@@ -73,6 +86,7 @@ type operation struct {
 	fails   []int
 	holder  bool
 	health  bool
+	stream  bool
 }
 
 // created makes 201 the usual answer.
@@ -125,8 +139,16 @@ func route[I, O any](s *Server, api huma.API, least models.Role, method, path, i
 	}
 	success := cmp.Or(op.DefaultStatus, http.StatusOK)
 	op.Responses[strconv.Itoa(success)] = answer(http.StatusText(success))
+	if op.stream {
+		op.Responses["200"].Content["text/event-stream"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	}
 	if op.holder {
 		op.Responses["200"] = answer("A task that holds the unique key already; nothing was made")
+	}
+	if least != anyone {
+		op.fails = append(op.fails, 401)
+		op.Description = "Needs the role " + string(least) + "."
+		op.Security = []map[string][]string{{tokenScheme: {}}}
 	}
 	for _, status := range append(op.fails, 403, 422, 500, 503) {
 		op.Responses[strconv.Itoa(status)] = problemResponse(schemas, status)

@@ -86,6 +86,7 @@ func (sc scenario) request() *http.Request {
 	}
 	r := httptest.NewRequest(method, sc.url, body)
 	r.Host = "localhost:8080"
+	r.RemoteAddr = "127.0.0.1:50000"
 	if sc.body != "" {
 		r.Header.Set("Content-Type", "application/json")
 		if strings.Contains(sc.header["Accept"], "text/html") {

@@ -2,9 +2,6 @@ package web
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"reax/actors"
@@ -31,9 +28,9 @@ func (b timing) read(isChange bool) (timetable.Spec, []fieldError) {
 	switch {
 	case b.every == nil:
 	case b.every.err != nil:
-		faults = append(faults, fieldError{"/every", b.every.err.Error()})
+		faults = append(faults, wrongBy("/every", b.every.err))
 	case b.every.duration == 0:
-		faults = append(faults, fieldError{"/every", "must be longer than 0"})
+		faults = append(faults, wrong("/every", "duration_zero"))
 	default:
 		spec.Every = b.every.duration
 	}
@@ -44,7 +41,7 @@ func (b timing) read(isChange bool) (timetable.Spec, []fieldError) {
 		switch {
 		case place.from == nil:
 		case place.from.err != nil:
-			faults = append(faults, fieldError{location, place.from.err.Error()})
+			faults = append(faults, wrongBy(location, place.from.err))
 		default:
 			*place.to = place.from.time
 		}
@@ -159,10 +156,10 @@ func (b *scheduleChangeJSON) patch() actors.SchedulePatch {
 func nameFaults(name string) []fieldError {
 	err := tasks.CheckName(name)
 	if err == nil && Reserved(name) {
-		err = errors.New("is reserved: new and preview are addresses of reax")
+		err = tasks.NewFault("name_reserved")
 	}
 	if err != nil && name != "" { // of an empty one the schema speaks
-		return []fieldError{{"/name", strings.TrimPrefix(err.Error(), "the name ")}}
+		return []fieldError{wrongBy("/name", err)}
 	}
 	return nil
 }
@@ -172,5 +169,5 @@ func (s *Server) typeFaults(name string) []fieldError {
 	if _, ok := s.runtime.Registry().Lookup(name); ok || name == "" {
 		return nil
 	}
-	return []fieldError{{"/task", fmt.Sprintf("there is no task type %q", clip(name))}}
+	return []fieldError{wrong("/task", "no_type", clip(name))}
 }

@@ -41,7 +41,7 @@ type scheduleListJSON struct {
 func (s *Server) listSchedules(ctx context.Context, in *schedulesInput) (*schedulesOutput, error) {
 	after, err := decodeNameCursor(in.Cursor)
 	if err != nil {
-		return nil, invalid([]fieldError{{"query.cursor", err.Error()}})
+		return nil, invalid([]fieldError{wrongBy("query.cursor", err)})
 	}
 	all, err := s.ledger.Schedules(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Server) scheduleSeen(ctx context.Context, c *models.Schedule) (Schedule
 	if err != nil {
 		return ScheduleJSON{}, err
 	}
-	v := scheduleView(c, timetableOf(c))
+	v := s.scheduleView(c, timetableOf(c))
 	if len(latest) > 0 {
 		v.LastOutcome = latest[0].Outcome
 	}
@@ -109,7 +109,7 @@ func (s *Server) getSchedule(ctx context.Context, in *scheduleInput) (*scheduleD
 	if err != nil {
 		return nil, err
 	}
-	return &scheduleDetailOutput{Body: scheduleDetail(&c, timetableOf(&c), occurrences)}, nil
+	return &scheduleDetailOutput{Body: s.scheduleDetail(&c, timetableOf(&c), occurrences)}, nil
 }
 
 type createScheduleInput struct{ Body scheduleInputJSON }
@@ -120,7 +120,11 @@ type scheduleOutput struct {
 }
 
 func (s *Server) createSchedule(ctx context.Context, in *createScheduleInput) (*scheduleOutput, error) {
-	c, err := s.runtime.CreateSchedule(ctx, in.Body.spec(), changeOf(ctx, strings.TrimSpace(in.Body.Reason)))
+	spec := in.Body.spec()
+	if _, faults := s.unmask(spec.Task, spec.Params, "", "/params"); faults != nil {
+		return nil, invalid(faults)
+	}
+	c, err := s.runtime.CreateSchedule(ctx, spec, changeOf(ctx, strings.TrimSpace(in.Body.Reason)))
 	return s.changedSchedule(ctx, in.Body.Name, &c, err)
 }
 
@@ -130,7 +134,11 @@ type changeScheduleInput struct {
 }
 
 func (s *Server) changeSchedule(ctx context.Context, in *changeScheduleInput) (*scheduleOutput, error) {
-	c, err := s.runtime.UpdateSchedule(ctx, in.Name, in.Body.patch(), changeOf(ctx, strings.TrimSpace(in.Body.Reason)))
+	patch := in.Body.patch()
+	if err := s.unmaskPatch(ctx, in.Name, &patch, "/params"); err != nil {
+		return nil, err
+	}
+	c, err := s.runtime.UpdateSchedule(ctx, in.Name, patch, changeOf(ctx, strings.TrimSpace(in.Body.Reason)))
 	if conflict, ok := errors.AsType[*models.ConflictError](err); ok {
 		current, err := s.scheduleSeen(ctx, &conflict.Current)
 		if err != nil {
@@ -152,7 +160,7 @@ func (s *Server) changedSchedule(ctx context.Context, name string, c *models.Sch
 	if err != nil {
 		return nil, err
 	}
-	return &scheduleOutput{Location: s.base + apiPath + "/schedules/" + url.PathEscape(c.Name), Body: view}, nil
+	return &scheduleOutput{Location: callerOf(ctx).prefix + s.base + apiPath + "/schedules/" + url.PathEscape(c.Name), Body: view}, nil
 }
 
 // scheduleProblem says of errors that they are about a schedule, where they could be about a task.
@@ -168,7 +176,7 @@ func (b *scheduleChangeJSON) conflicts(current *ScheduleJSON) []fieldError {
 	faults := []fieldError{}
 	field := func(location string, wanted bool, now string) {
 		if wanted {
-			faults = append(faults, fieldError{location, "is now " + clip(now)})
+			faults = append(faults, wrong(location, "is_now", clip(now)))
 		}
 	}
 	differs := func(wanted *string, now string) bool { return wanted != nil && *wanted != now }
@@ -232,7 +240,7 @@ func (s *Server) runSchedule(ctx context.Context, in *scheduleActionInput) (*enq
 	if err != nil {
 		return nil, scheduleProblem(in.Name, err)
 	}
-	return s.enqueuedOutput(&enqueued), nil
+	return s.enqueuedOutput(ctx, &enqueued), nil
 }
 
 // pauseJSON is the body of a pause.
@@ -246,9 +254,9 @@ func (b *pauseJSON) check(*Server) []fieldError {
 	switch {
 	case b.Until == nil:
 	case b.Until.err != nil:
-		faults = append(faults, fieldError{"/until", b.Until.err.Error()})
+		faults = append(faults, wrongBy("/until", b.Until.err))
 	case !b.Until.time.After(time.Now()):
-		faults = append(faults, fieldError{"/until", "must be in the future"})
+		faults = append(faults, wrong("/until", "not_ahead"))
 	}
 	return faults
 }

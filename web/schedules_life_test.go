@@ -47,7 +47,7 @@ func TestAScheduleIsEditedOverHTTP(t *testing.T) {
 	w.send(scenario{method: "PATCH", url: daily, status: 200, body: `{"version":1,"cron":"0 16 * * *","tags":["a"]}`, must: []string{`"version":2`, `T16:00:00+08:00"`}})
 	// The second editor had version 1 as well.
 	answer := w.send(scenario{method: "PATCH", url: daily, status: 409, body: `{"version":1,"cron":"0 12 * * *","tags":["a"]}`,
-		must: []string{`"code":"conflict"`, `"current":{"name":"daily"`, `"errors":[{"location":"/cron","message":"is now 0 16 * * *"}]`}})
+		must: []string{`"code":"conflict"`, `"current":{"name":"daily"`, `"errors":[{"location":"/cron","message":"is now 0 16 * * *","code":"is_now"}]`}})
 	requireProblem(t, answer)
 	w.send(scenario{method: "PATCH", url: daily, status: 200, body: `{"version":2,"name":"a/b","every":"1h","timezone":""}`, must: []string{`"every":"1h"`, `"timezone":"UTC"`}})
 	w.send(scenario{url: daily, status: 404})

@@ -183,11 +183,11 @@ func TestChangeSchedule(t *testing.T) {
 			body: `{"version":2,"cron":"0 16 * * *","timezone":"America/New_York","priority":4,"params":{},"every":null,"overlap":"skip","tags":["b"],"name":"daily","task":"report.generate"}`,
 			must: []string{
 				`"code":"conflict"`, "version 3", `"current":{"name":"daily"`, `"last_outcome":"overlap"`,
-				`{"location":"/cron","message":"is now 30 2 * * *"},{"location":"/params","message":"is now {\"n\":`,
-				`{"location":"/priority","message":"is now 0"}`, `{"location":"/tags","message":"is now a"}`, `{"location":"/task","message":"is now any"}`,
+				`{"location":"/cron","message":"is now 30 2 * * *","code":"is_now"},{"location":"/params","message":"is now {\"n\":`,
+				`{"location":"/priority","message":"is now 0","code":"is_now"}`, `{"location":"/tags","message":"is now a","code":"is_now"}`, `{"location":"/task","message":"is now any","code":"is_now"}`,
 			}, mustNot: []string{`"/timezone"`, `"/overlap"`, `"/name"`}},
 		{name: "the second editor of the kind", method: patch, url: schedulesURL + "/once", body: `{"version":9,"at":"2031-01-01T00:00:00Z"}`, status: 409,
-			must: []string{`{"location":"/at","message":"is now 2030-01-01T00:00:00.000000Z"}`}},
+			must: []string{`{"location":"/at","message":"is now 2030-01-01T00:00:00.000000Z","code":"is_now"}`}},
 	})
 }
 
@@ -305,6 +305,7 @@ func FuzzPreviewQuery(f *testing.F) {
 	h := newServer(f, newFake(f)).Handler()
 	f.Fuzz(func(t *testing.T, query string) {
 		r := httptest.NewRequest(http.MethodGet, schedulesURL, nil)
+		r.RemoteAddr = "127.0.0.1:50000"
 		r.Host, r.URL = "localhost", &url.URL{Path: schedulesURL + "/preview", RawQuery: query}
 		w := send(h, r)
 		if w.Code != http.StatusOK {

@@ -19,7 +19,7 @@ type ScheduleJSON struct {
 	At           moment          `json:"at" doc:"The one instant of a schedule that runs once"`
 	Anchor       moment          `json:"anchor" doc:"Where an interval counts from"`
 	Timezone     string          `json:"timezone" doc:"An IANA name"`
-	Params       json.RawMessage `json:"params" doc:"Of its tasks; text may be templates over the occurrence"`
+	Params       json.RawMessage `json:"params" doc:"Of its tasks; text may be templates over the occurrence. Values that the schema of the type calls secret are hidden"`
 	Priority     *int            `json:"priority" doc:"Of its tasks; null: as the type says"`
 	Tags         []string        `json:"tags" nullable:"false" doc:"Of its tasks"`
 	Missed       string          `json:"missed" enum:"skip,run_once,run_all" doc:"What becomes of occurrences that reax could not run in time"`
@@ -75,10 +75,11 @@ func timetableOf(c *models.Schedule) *timetable.Timetable {
 	return t
 }
 
-func scheduleView(c *models.Schedule, t *timetable.Timetable) ScheduleJSON {
+// scheduleView is a schedule as the API shows it: without what is secret.
+func (s *Server) scheduleView(c *models.Schedule, t *timetable.Timetable) ScheduleJSON {
 	v := ScheduleJSON{
 		Name: c.Name, Owner: c.Owner, Task: c.Task, Every: durationText(c.Every()), At: moment(c.At),
-		Timezone: cmp.Or(c.Timezone, "UTC"), Params: rawJSON(c.Params), Tags: tagsOf(c.Tags), Missed: c.Missed, Overlap: c.Overlap,
+		Timezone: cmp.Or(c.Timezone, "UTC"), Params: rawJSON(s.shownPlanParams(c)), Tags: tagsOf(c.Tags), Missed: c.Missed, Overlap: c.Overlap,
 		Paused: c.Paused, PauseReason: c.PauseReason, PausedBy: c.PausedBy, PausedUntil: moment(c.PausedUntil), Version: c.Version,
 		NextAt: moment(nextOf(c, t)), LastAt: moment(c.LastAt), LastTaskID: idOrNull(c.LastTaskID), Runs: c.Runs,
 		MissedCount: c.MissedCount, OverlapCount: c.OverlapCount, Error: c.Error,
@@ -116,8 +117,8 @@ func nextOf(c *models.Schedule, t *timetable.Timetable) models.Instant {
 	return models.At(t.Next(c.PausedUntil.Time()))
 }
 
-func scheduleDetail(c *models.Schedule, t *timetable.Timetable, occurrences []models.Occurrence) scheduleDetailJSON {
-	v := scheduleDetailJSON{ScheduleJSON: scheduleView(c, t), Upcoming: []UpcomingJSON{}, Occurrences: []occurrenceJSON{}}
+func (s *Server) scheduleDetail(c *models.Schedule, t *timetable.Timetable, occurrences []models.Occurrence) scheduleDetailJSON {
+	v := scheduleDetailJSON{ScheduleJSON: s.scheduleView(c, t), Upcoming: []UpcomingJSON{}, Occurrences: []occurrenceJSON{}}
 	if t != nil {
 		v.DescriptionZh = t.Describe("zh")
 	}

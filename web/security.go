@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -16,6 +17,17 @@ const (
 	apiPolicy  = "default-src 'none'; frame-ancestors 'none'"
 	pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+
+// permissions switches off what no page of ours asks a browser for.
+const permissions = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), serial=(), usb=()"
+
+// keepsTLS reports whether browsers are told to use TLS alone for a host. This machine is not one: what else runs on its
+// other ports would be locked out too, for the promise is that of all ports.
+func keepsTLS(host string) bool {
+	name := hostName(host)
+	_, err := netip.ParseAddr(name)
+	return err != nil && name != "localhost"
+}
 
 // identify gives each request an id, which the answer, the log and the audit record carry.
 func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
@@ -56,7 +68,7 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case c.Response().Status >= http.StatusInternalServerError:
 			level = slog.LevelWarn
-		case strings.HasSuffix(c.Path(), "/healthz"), strings.HasSuffix(c.Path(), "/readyz"), strings.HasSuffix(c.Path(), "/events"):
+		case strings.HasSuffix(c.Path(), "/healthz"), strings.HasSuffix(c.Path(), "/readyz"), strings.HasSuffix(c.Path(), "/metrics"), strings.HasSuffix(c.Path(), "/events"), isStatusPath(c.Path()):
 			level = slog.LevelDebug
 		}
 		ctx := c.Request().Context()
@@ -105,9 +117,15 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Content-Security-Policy", apiPolicy)
 		h.Set("Cache-Control", "no-store")
+		h.Set("Permissions-Policy", permissions)
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		r := c.Request()
+		if requestIsTLS(r) && keepsTLS(r.Host) {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		// A name that someone else's DNS points at this machine would make their page our own origin.
-		if callerOf(r.Context()).by != bySocket && !s.hosts[hostName(r.Host)] {
+		if callerOf(r.Context()).by != bySocket && !s.answersFor(r) {
 			s.fail(c, newProblem(http.StatusForbidden, "forbidden",
 				"this server does not answer for the host %q; a name other than localhost must be configured", clip(r.Host)))
 			return nil

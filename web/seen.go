@@ -46,11 +46,12 @@ func (s *Server) visitDead(c echo.Context, now time.Time) models.Instant {
 	return v.before
 }
 
-// newDead reports whether something ended failed or dead since somebody looked at the dead letters.
+// newDead reports whether something ended failed or dead since somebody looked at the dead letters, other than by an error
+// that is muted.
 func (s *Server) newDead(ctx context.Context, c echo.Context, counts map[models.State]int64) bool {
 	if counts[models.StateFailed]+counts[models.StateDead] == 0 {
 		return false
 	}
-	groups, err := s.ledger.ErrorGroups(ctx, 1)
-	return err == nil && len(groups) > 0 && groups[0].LastAt > readVisit(c).latest
+	latest, err := s.ledger.LatestFailure(ctx, models.At(time.Now()))
+	return err == nil && latest > readVisit(c).latest
 }

@@ -1,9 +1,13 @@
 package web
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -12,6 +16,22 @@ import (
 )
 
 const maxPathBytes = 2000
+
+// compact is the density of pages with low rows.
+const compact = "compact"
+
+// rowsOf is how many rows a page of a list is to have, by a setting; 0 for what is no choice of ours.
+func rowsOf(setting string) int {
+	if n, err := strconv.Atoi(setting); err == nil && slices.Contains(views.PageSizes, n) {
+		return n
+	}
+	return 0
+}
+
+// pageRows is how many rows of a list the viewer wants.
+func pageRows(ctx context.Context) int {
+	return cmp.Or(views.ViewerOf(ctx).Rows, views.DefaultPageSize)
+}
 
 // saveSettings keeps how somebody wants to see the pages, in their browser, and goes back to where they were.
 func (s *Server) saveSettings(c echo.Context) error {
@@ -28,6 +48,15 @@ func (s *Server) saveSettings(c echo.Context) error {
 	}
 	if l := views.Locale(form.Get("lang")); l == views.English || l == views.Chinese {
 		setCookie(c, path, langCookie, string(l), settingsAge)
+	}
+	switch density := form.Get("density"); density {
+	case compact:
+		setCookie(c, path, densityCookie, density, settingsAge)
+	case "comfortable":
+		setCookie(c, path, densityCookie, "", 0)
+	}
+	if rows := rowsOf(form.Get("rows")); rows != 0 {
+		setCookie(c, path, rowsCookie, strconv.Itoa(rows), settingsAge)
 	}
 	if form.Has("save") {
 		name := strings.TrimSpace(form.Get("zone"))

@@ -38,6 +38,7 @@ type snapshot struct {
 	groups  []models.ErrorGroup // the latest first
 	suspect []models.Task
 	boots   []models.Boot
+	marks   []models.AuditMark // what was paused, resized and scheduled, oldest first
 	missed  []missedSchedule
 	plans   []models.Schedule
 }
@@ -104,6 +105,9 @@ func (s *Server) read(ctx context.Context, made *snapshot, day bool) error {
 		from = made.days[0].at
 	}
 	if made.boots, err = s.ledger.Boots(ctx, from); err != nil {
+		return err
+	}
+	if made.marks, err = s.ledger.AuditMarks(ctx, from, models.At(now.Add(time.Minute)), maxMarks); err != nil {
 		return err
 	}
 	if made.groups, err = s.ledger.ErrorGroups(ctx, maxGroups+1); err != nil {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -99,14 +98,14 @@ func (in *statsInput) span(now time.Time) (from, to models.Instant, faults []fie
 		}
 		t, err := parseMoment(text)
 		if err != nil {
-			faults = append(faults, fieldError{"query." + name, err.Error()})
+			faults = append(faults, wrongBy("query."+name, err))
 		}
 		return t
 	}
 	end := read("to", in.To, func() time.Time { return now })
 	start := read("from", in.From, func() time.Time { return end.Add(-statsSpan).Truncate(time.Minute) })
 	if len(faults) == 0 && (end.Before(start) || end.Sub(start) > maxStatsSpan+time.Minute) {
-		faults = append(faults, fieldError{"query.to", fmt.Sprintf("must be after from, and at most %s", *durationText(maxStatsSpan))})
+		faults = append(faults, wrong("query.to", "span", *durationText(maxStatsSpan)))
 	}
 	return models.At(start), models.At(end), faults
 }

@@ -288,12 +288,18 @@ func (h *taskHistory) manual(e *models.Audit) views.Moment {
 	switch {
 	case e.Action == models.ActionCancel && e.Before == string(models.StateRunning):
 		key, m.Tone = "stop", "cancelled"
-	case e.Action == models.ActionRetry && e.Before == string(models.StateRetryWait):
-		key, m.Tone = "sooner", string(models.StateRetryWait)
+	case e.Action == models.ActionRetry && models.State(e.Before).IsWaiting():
+		key, m.Tone = "sooner", e.Before
 	case e.Action == models.ActionRetry:
 		m.Tone = string(models.StateRetryWait)
-	case e.Action == models.ActionCancel, e.Action == models.ActionDiscard:
+	case e.Action == models.ActionCancel, e.Action == models.ActionDiscard, e.Action == models.ActionReplace:
 		m.Tone = string(models.StateCancelled)
+	}
+	if e.Action == models.ActionReplace {
+		m.More = append(m.More, views.Fact{Label: h.t("task.replaced_by"), Value: e.After, URL: views.URL(h.ctx, "/tasks/"+views.Segment(e.After))})
+	}
+	if e.Bulk != 0 {
+		m.More = append(m.More, views.Fact{Label: h.t("task.in_bulk"), Value: strconv.FormatInt(e.Bulk, 10), URL: views.URL(h.ctx, bulkPath(e.Bulk))})
 	}
 	title, ok := views.ViewerOf(h.ctx).Locale.Lookup("task.manual."+key, "by", h.who(e.Actor))
 	if !ok {

@@ -31,11 +31,15 @@ func (s *Server) listTasks(ctx context.Context, in *listInput) (*listOutput, err
 	if in.Cursor != "" {
 		var err error
 		if f.Before, err = decodeCursor(in.Cursor); err != nil {
-			faults = append(faults, fieldError{"query.cursor", err.Error()})
+			faults = append(faults, wrongBy("query.cursor", err))
 		}
 	}
 	if len(faults) > 0 {
 		return nil, invalid(faults)
+	}
+	who := callerOf(ctx)
+	if err := who.scoped(&f); err != nil {
+		return nil, err
 	}
 	page, err := s.ledger.List(ctx, f, in.Limit)
 	if err != nil {
@@ -45,7 +49,7 @@ func (s *Server) listTasks(ctx context.Context, in *listInput) (*listOutput, err
 		return nil, err
 	}
 	out := &listOutput{}
-	out.Body.Tasks = taskViews(page.Tasks)
+	out.Body.Tasks = s.taskViews(page.Tasks)
 	if page.Next != 0 {
 		cursor := encodeCursor(page.Next)
 		out.Body.NextCursor = &cursor
@@ -92,56 +96,5 @@ func (s *Server) getTask(ctx context.Context, in *taskInput) (*taskDetailOutput,
 	if err != nil {
 		return nil, err
 	}
-	return &taskDetailOutput{Body: taskDetail(&task, attempts)}, nil
-}
-
-type logsInput struct {
-	ID      int64 `path:"id" minimum:"1"`
-	Attempt int   `query:"attempt" minimum:"0" maximum:"1000000000" doc:"Default: the latest"`
-	After   int   `query:"after" minimum:"0" maximum:"1000000000" doc:"Only lines with a seq above this"`
-	Limit   int   `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
-}
-
-// logLineJSON is one line of a task's log.
-type logLineJSON struct {
-	Seq   int    `json:"seq" doc:"Ascending from 1; a gap is where lines were left out"`
-	At    moment `json:"at"`
-	Level string `json:"level" enum:"debug,info,warn,error,stdout,stderr"`
-	Text  string `json:"text"`
-}
-
-type logsOutput struct {
-	Body taskLogJSON
-}
-
-// taskLogJSON is a part of the log of one attempt.
-type taskLogJSON struct {
-	Attempt   int           `json:"attempt"`
-	Lines     []logLineJSON `json:"lines" nullable:"false"`
-	NextAfter *int          `json:"next_after" doc:"null when there are no more lines now"`
-}
-
-func (s *Server) getLogs(ctx context.Context, in *logsInput) (*logsOutput, error) {
-	task, err := s.ledger.Task(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	out := &logsOutput{}
-	out.Body.Attempt = in.Attempt
-	if in.Attempt == 0 {
-		out.Body.Attempt = task.Attempt
-	}
-	lines, err := s.ledger.Logs(ctx, in.ID, out.Body.Attempt, in.After, in.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	if len(lines) > in.Limit {
-		lines = lines[:in.Limit]
-		out.Body.NextAfter = &lines[in.Limit-1].Seq
-	}
-	out.Body.Lines = make([]logLineJSON, 0, len(lines))
-	for _, l := range lines {
-		out.Body.Lines = append(out.Body.Lines, logLineJSON{l.Seq, moment(l.At), l.Level, l.Text})
-	}
-	return out, nil
+	return &taskDetailOutput{Body: s.taskDetail(&task, attempts)}, nil
 }

@@ -33,6 +33,7 @@ const paramStart = "params."
 type tasksQuery struct {
 	state, typ, q, priority, window, from, to, trace, tag string
 	param, fingerprint, schedule                          string
+	ended                                                 string // such as 20260131T0930Z-30m: a start and how long from then
 	suspected                                             bool
 	cursor                                                string
 	filter                                                models.Filter
@@ -49,7 +50,7 @@ func (t *tasksQuery) oneState() models.State {
 
 // narrows reports whether the list is of less than all tasks of a state and a type, for which no figures are kept.
 func (t *tasksQuery) narrows() bool {
-	return t.q+t.priority+t.window+t.from+t.to+t.trace+t.tag+t.param+t.fingerprint+t.schedule != "" || t.suspected
+	return t.q+t.priority+t.window+t.from+t.to+t.trace+t.tag+t.param+t.fingerprint+t.schedule+t.ended != "" || t.suspected
 }
 
 // values is the query without its cursor, as an address has it.
@@ -58,6 +59,7 @@ func (t *tasksQuery) values() url.Values {
 	for _, pair := range [][2]string{
 		{"state", t.state}, {"type", t.typ}, {"q", t.q}, {"priority", t.priority}, {"window", t.window}, {"from", t.from},
 		{"to", t.to}, {"trace_id", t.trace}, {"tag", t.tag}, {"param", t.param}, {"fingerprint", t.fingerprint}, {"schedule", t.schedule},
+		{"ended", t.ended},
 	} {
 		if pair[1] != "" {
 			v.Set(pair[0], pair[1])
@@ -75,7 +77,7 @@ func readTasksQuery(v url.Values, zone *time.Location, now time.Time) *tasksQuer
 	t := &tasksQuery{
 		state: get("state"), typ: get("type"), q: get("q"), priority: get("priority"), window: get("window"), from: get("from"),
 		to: get("to"), trace: strings.ToLower(get("trace_id")), tag: get("tag"),
-		param: get("param"), fingerprint: strings.ToLower(get("fingerprint")), schedule: get("schedule"),
+		param: get("param"), fingerprint: strings.ToLower(get("fingerprint")), schedule: get("schedule"), ended: get("ended"),
 		suspected: get("suspected") == "1" || get("suspected") == "true", cursor: get("cursor"), faults: map[string]string{},
 	}
 	f := &t.filter
@@ -108,6 +110,7 @@ func readTasksQuery(v url.Values, zone *time.Location, now time.Time) *tasksQuer
 		t.faults["fingerprint"] = "tasks.bad_fingerprint"
 	}
 	t.readTimes(zone, now)
+	t.readEnded()
 	if t.cursor != "" {
 		var err error
 		if f.Before, err = decodeCursor(t.cursor); err != nil {
@@ -182,6 +185,24 @@ func (t *tasksQuery) readTimes(zone *time.Location, now time.Time) {
 		}
 		*end.to = models.At(at)
 	}
+}
+
+// endedLayout is the start in the filter ended. It has no letter that an address writes as three.
+const endedLayout = "20060102T1504Z"
+
+// readEnded reads when the tasks of the list ended.
+func (t *tasksQuery) readEnded() {
+	if t.ended == "" {
+		return
+	}
+	start, span, _ := strings.Cut(t.ended, "-")
+	from, err := time.Parse(endedLayout, start)
+	long, wrong := time.ParseDuration(span)
+	if err != nil || wrong != nil || long < time.Minute || long > maxStatsSpan {
+		t.faults["ended"] = "tasks.bad_time"
+		return
+	}
+	t.filter.EndedFrom, t.filter.EndedTo = models.At(from), models.At(from.Add(long))
 }
 
 // parseClock reads an instant: RFC 3339 as links have it, or the time on a clock of zone as a form field has it.

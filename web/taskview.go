@@ -11,7 +11,7 @@ import (
 type TaskJSON struct {
 	ID           int64           `json:"id"`
 	Type         string          `json:"type"`
-	Params       json.RawMessage `json:"params" doc:"As they were accepted; big numbers keep their digits"`
+	Params       json.RawMessage `json:"params" doc:"As they were accepted; big numbers keep their digits. Values that the schema of the type calls secret are hidden"`
 	Priority     int             `json:"priority" doc:"1 (most urgent) to 10"`
 	State        models.State    `json:"state" enum:"pending,running,retry_wait,success,failed,dead,cancelled"`
 	Suspected    string          `json:"suspected" doc:"Why the latest run may have been a second one; empty when it was not"`
@@ -64,7 +64,11 @@ type attemptJSON struct {
 	RetryRule   string `json:"retry_rule" doc:"How retry_at came about"`
 }
 
-func taskView(t *models.Task) TaskJSON {
+// taskView is a task as the API shows it: without what is secret.
+func (s *Server) taskView(t *models.Task) TaskJSON { return taskRow(s.shown(t)) }
+
+// taskRow is taskView of what shown gives.
+func taskRow(t *models.Task) TaskJSON {
 	v := TaskJSON{
 		ID: t.ID, Type: t.Type, Params: rawJSON(t.Params), Priority: t.Priority, State: t.State,
 		Suspected: t.Suspected, Stuck: !t.StuckAt.IsZero(), Attempt: t.Attempt, Failures: t.Failures, Crashes: t.Crashes,
@@ -79,10 +83,10 @@ func taskView(t *models.Task) TaskJSON {
 	return v
 }
 
-func taskViews(list []models.Task) []TaskJSON {
+func (s *Server) taskViews(list []models.Task) []TaskJSON {
 	views := make([]TaskJSON, 0, len(list))
 	for i := range list {
-		views = append(views, taskView(&list[i]))
+		views = append(views, s.taskView(&list[i]))
 	}
 	return views
 }
@@ -96,9 +100,9 @@ func tagsOf(column string) []string {
 	return tags
 }
 
-func taskDetail(t *models.Task, attempts []models.Attempt) taskDetailJSON {
+func (s *Server) taskDetail(t *models.Task, attempts []models.Attempt) taskDetailJSON {
 	v := taskDetailJSON{
-		TaskJSON: taskView(t), CancelRequestedAt: moment(t.CancelRequestedAt), PromotedAt: moment(t.PromotedAt),
+		TaskJSON: s.taskView(t), CancelRequestedAt: moment(t.CancelRequestedAt), PromotedAt: moment(t.PromotedAt),
 		Timeout: durationText(time.Duration(t.TimeoutUS) * time.Microsecond), Attempts: make([]attemptJSON, 0, len(attempts)),
 	}
 	for _, a := range attempts {

@@ -70,7 +70,11 @@ func (s *Server) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, erro
 	}
 	names := slices.Concat(slices.Collect(maps.Keys(registered)), slices.Collect(maps.Keys(counts)))
 	slices.Sort(names)
+	who := callerOf(ctx)
 	for _, name := range slices.Compact(names) {
+		if who.allows(name) != nil {
+			continue
+		}
 		out.Body.Types = append(out.Body.Types, s.typeView(name, registered[name], counts[name]))
 	}
 	return out, nil
@@ -106,10 +110,8 @@ func (s *Server) typeView(name string, d *tasks.Definition, counts map[models.St
 	if d == nil {
 		return v
 	}
-	v.Registered, v.Description, v.Kind, v.Example = true, d.Description, d.Kind, rawJSON(string(d.Example))
-	if d.Schema != nil {
-		v.Schema = d.Schema.Raw
-	}
+	v.Registered, v.Description, v.Kind, v.Example = true, d.Description, d.Kind, rawJSON(shownExample(d))
+	v.Schema = d.Schema.Shown()
 	p := d.Policy
 	v.Policy = &policyJSON{
 		Timeout: durationText(p.Timeout), MaxRetries: p.MaxRetries, BackoffBase: durationText(p.BackoffBase),

@@ -2,7 +2,6 @@ package kit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -52,9 +51,7 @@ func system(t *testing.T) *System {
 	s := NewSystem(quiet)
 	t.Cleanup(func() {
 		require.Empty(t, s.Tree.Snapshot(), "actors that were not stopped")
-		select {
-		case <-s.ended:
-		default:
+		if !s.ended.Load() {
 			s.End()
 		}
 	})
@@ -68,107 +65,6 @@ func spawn(t *testing.T, s *System, name string, receive actor.ReceiveFunc) *act
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, Join(context.Background(), s.ActorSystem, pid)) })
 	return pid
-}
-
-func TestAskTakesTheFirstAnswer(t *testing.T) {
-	s := system(t)
-	pid := spawn(t, s, "double", func(c actor.Context) {
-		if n, ok := c.Message().(int); ok {
-			c.Respond(n)
-			c.Respond(-1)
-			c.Respond(errors.New("too late"))
-		}
-	})
-	var wg sync.WaitGroup
-	for i := range 500 {
-		wg.Go(func() {
-			got, err := Ask[int](context.Background(), s, pid, i)
-			if err != nil || got != i {
-				t.Errorf("asked %d, got %d, %v", i, got, err)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-func TestAskTellsWhyThereIsNoAnswer(t *testing.T) {
-	s := system(t)
-	refused := errors.New("refused")
-	mute := make(chan struct{})
-	pid := spawn(t, s, "moody", func(c actor.Context) {
-		switch c.Message() {
-		case "error":
-			c.Respond(refused)
-		case "text":
-			c.Respond("text")
-		case "wait":
-			<-mute
-			c.Respond(1)
-		}
-	})
-	_, err := Ask[int](t.Context(), s, pid, "error")
-	require.ErrorIs(t, err, refused)
-	_, err = Ask[int](t.Context(), s, pid, "text")
-	require.ErrorContains(t, err, "unexpected answer string to string")
-	gone := actor.NewPID(s.Address(), "nobody")
-	_, err = Ask[int](t.Context(), s, gone, "x")
-	require.ErrorIs(t, err, ErrActorGone)
-	require.Positive(t, s.DeadLetters.Load())
-
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(refused)
-	_, err = Ask[int](ctx, s, pid, "wait")
-	require.ErrorIs(t, err, refused, "the cause of the context's end")
-	waiting := make(chan error, 1)
-	go func() {
-		_, err := Ask[int](context.Background(), s, pid, "wait")
-		waiting <- err
-	}()
-	close(mute)
-	require.NoError(t, <-waiting)
-	for _, id := range registered(s) {
-		require.False(t, strings.HasPrefix(id, "ask/"), "%s is still registered", id)
-	}
-}
-
-func registered(s *System) []string {
-	var ids []string
-	for _, bucket := range s.ProcessRegistry.LocalPIDs.LocalPIDs {
-		bucket.IterCb(func(id string, _ any) { ids = append(ids, id) })
-	}
-	return ids
-}
-
-// TestAskEndsWithTheSystem: a message in the mailbox of an actor that stops vanishes without a word.
-func TestAskEndsWithTheSystem(t *testing.T) {
-	s := NewSystem(quiet)
-	entered, open := make(chan struct{}), make(chan struct{})
-	pid, err := s.Root.SpawnNamed(s.Tree.Props("test", func() actor.Actor {
-		return actor.ReceiveFunc(func(c actor.Context) {
-			if c.Message() == "block" {
-				close(entered)
-				<-open
-			}
-		})
-	}), "slow")
-	require.NoError(t, err)
-	s.Root.Send(pid, "block")
-	<-entered
-	errs := make(chan error, 10)
-	for range cap(errs) {
-		go func() {
-			_, err := Ask[int](context.Background(), s, pid, "question")
-			errs <- err
-		}()
-	}
-	require.Eventually(t, func() bool { return s.Tree.Snapshot()[0].Mailbox == cap(errs) }, time.Minute, time.Millisecond)
-	s.Root.Stop(pid)
-	close(open)
-	require.NoError(t, Join(t.Context(), s.ActorSystem, pid))
-	s.End()
-	for range cap(errs) {
-		require.ErrorIs(t, <-errs, ErrActorGone)
-	}
 }
 
 func TestJoinWaitsForTheRealEnd(t *testing.T) {

@@ -14,12 +14,20 @@ type System struct {
 	*actor.ActorSystem
 	Tree        *Tree
 	DeadLetters atomic.Int64 // messages that reached no actor
-	ended       chan struct{}
+	replies     chan *reply  // registered, and not in use
+	ended       atomic.Bool
 }
 
 // End says that all actors have stopped: whoever still waits for an answer of one is told. It is called once.
 func (s *System) End() {
-	close(s.ended)
+	s.ended.Store(true)
+	for _, bucket := range s.ProcessRegistry.LocalPIDs.LocalPIDs {
+		bucket.IterCb(func(_ string, process any) {
+			if p, ok := process.(*reply); ok {
+				p.end(ErrActorGone)
+			}
+		})
+	}
 	close(s.Tree.dispatcher.stop)
 	s.Shutdown()
 }
@@ -27,7 +35,7 @@ func (s *System) End() {
 // NewSystem makes the one actor system of a process. The library logs whole messages at INFO, parameters included, so
 // it may only speak from WARN on; dead letters are counted instead.
 func NewSystem(logger *slog.Logger) *System {
-	s := &System{Tree: newTree(), ended: make(chan struct{})}
+	s := &System{Tree: newTree(), replies: make(chan *reply, repliesKept)}
 	quiet := slog.New(atLeastWarn{logger.Handler()}).With("component", "actors")
 	s.ActorSystem = actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }),

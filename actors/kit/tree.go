@@ -38,18 +38,19 @@ type node struct {
 	id, parent, kind    string
 	mailbox             actor.Mailbox
 	processed, restarts atomic.Int64
-	busySince           atomic.Int64 // Unix nanoseconds, 0 when idle
-	doing               atomic.Value // what is handled: an any, formatted only when somebody looks
+	busySince           atomic.Int64                          // Unix nanoseconds, 0 when idle
+	doing               atomic.Pointer[actor.MessageEnvelope] // what is handled, formatted only when somebody looks
 	lastPanic           atomic.Pointer[Panic]
 	panicAt             atomic.Int64
 }
-
-type boxed struct{ msg any }
 
 // Tree is a live picture of every actor whose Props it made.
 type Tree struct {
 	// Fault, if set before the first actor, is called before each message is handled. Tests crash actors with it.
 	Fault func(kind string, message any)
+
+	// Restarts counts restarts by kind of actor, also of those that are gone.
+	Restarts Counts[string]
 
 	dispatcher *dispatcher
 	mu         sync.RWMutex
@@ -82,14 +83,15 @@ func (t *Tree) receive(n *node, next actor.ReceiverFunc, c actor.ReceiverContext
 	switch env.Message.(type) {
 	case *actor.Restarting:
 		n.restarts.Add(1)
+		t.Restarts.Add(n.kind, 1)
 	case *actor.Stopped:
 		defer t.forget(n.id)
 	}
-	n.doing.Store(boxed{env.Message})
+	n.doing.Store(env)
 	n.busySince.Store(time.Now().UnixNano())
 	defer func() {
 		n.busySince.Store(0)
-		n.doing.Store(boxed{})
+		n.doing.Store(nil)
 		n.processed.Add(1)
 		r := recover()
 		if r == nil {
@@ -140,11 +142,11 @@ func (n *node) row(now time.Time) Row {
 	}
 	if since := n.busySince.Load(); since != 0 {
 		r.Busy = max(now.Sub(time.Unix(0, since)), 1)
-		if b, ok := n.doing.Load().(boxed); ok && b.msg != nil {
-			if d, ok := b.msg.(Describer); ok {
+		if env := n.doing.Load(); env != nil {
+			if d, ok := env.Message.(Describer); ok {
 				r.Doing = d.Describe()
 			} else {
-				r.Doing = strings.TrimPrefix(fmt.Sprintf("%T", b.msg), "*actors.")
+				r.Doing = strings.TrimPrefix(fmt.Sprintf("%T", env.Message), "*actors.")
 			}
 		}
 	}

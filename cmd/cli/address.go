@@ -4,37 +4,54 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 )
 
-// loopbackAddress checks addr and resolves its name. Until there are accounts, whoever reaches the dashboard may do
-// everything on it, so nothing but this machine may reach it.
-func loopbackAddress(ctx context.Context, addr string) (string, error) {
+// listenAddress checks addr and resolves its name. loopback means that nothing but this machine can reach it.
+func listenAddress(ctx context.Context, addr string) (resolved string, loopback bool, err error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", fmt.Errorf("the address %q is not HOST:PORT, such as %s", addr, defaultAddr)
+		return "", false, fmt.Errorf("the address %q is not HOST:PORT, such as %s", addr, defaultAddr)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return "", fmt.Errorf("the address %q has no port from 0 to 65535", addr)
+		return "", false, fmt.Errorf("the address %q has no port from 0 to 65535", addr)
 	}
-	refused := fmt.Errorf("reax does not listen on %s: other machines could reach it there, and this version has no accounts "+
-		"to keep them out. Use a loopback address such as %s", addr, net.JoinHostPort("127.0.0.1", port))
 	if host == "" {
-		return "", refused
+		return addr, false, nil
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil || len(ips) == 0 {
-		return "", fmt.Errorf("the host of the address %q is not known", addr)
+		return "", false, fmt.Errorf("the host of the address %q is not known", addr)
 	}
 	chosen := ips[0].Unmap()
 	for _, ip := range ips {
 		// A name that leads to several places is as open as the most open of them.
 		if !ip.Unmap().IsLoopback() {
-			return "", refused
+			return addr, false, nil
 		}
 		if ip.Unmap().Is4() {
 			chosen = ip.Unmap()
 		}
 	}
-	return net.JoinHostPort(chosen.String(), port), nil
+	return net.JoinHostPort(chosen.String(), port), true, nil
+}
+
+// hostNames are the names by which a server that other machines reach may be asked for: those of the configuration, the
+// one that it listens on, and what the machine calls itself.
+func hostNames(configured []string, addr string) []string {
+	names := append([]string{}, configured...)
+	if host, _, err := net.SplitHostPort(addr); err == nil && host != "" {
+		names = append(names, host)
+	}
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	return names
+}
+
+// needsAccount is why a server does not start.
+func needsAccount(addr, database string) error {
+	return fmt.Errorf("reax does not listen on %s as long as there are no accounts: other machines could reach it there and do everything. "+
+		"Make the first account with\n  reax user add NAME --role admin --db %s\nor use a loopback address such as %s", addr, database, defaultAddr)
 }

@@ -19,6 +19,7 @@ type configFlags struct {
 	ShutdownGrace string `from:"REAX_SHUTDOWN_GRACE" placeholder:"30s" help:"How long running tasks may go on when the server is asked to stop."`
 	LogLevel      string `from:"REAX_LOG_LEVEL" placeholder:"LEVEL" help:"The least level that is logged: debug, info, warn or error; info."`
 	LogFormat     string `from:"REAX_LOG_FORMAT" placeholder:"text|json" help:"How the log is written; text on a terminal, json otherwise."`
+	LogDir        string `from:"REAX_LOG_DIR" placeholder:"FOLDER" help:"Write the log to a file a day in this folder; without it, to stderr."`
 }
 
 // over puts the flags over what the file says, and the defaults under it.
@@ -28,6 +29,7 @@ func (f configFlags) over(cfg Config) (Config, error) {
 	cfg.Durability = cmp.Or(f.Durability, cfg.Durability, defaultDurability)
 	cfg.LogLevel = cmp.Or(f.LogLevel, cfg.LogLevel)
 	cfg.LogFormat = cmp.Or(f.LogFormat, cfg.LogFormat)
+	cfg.LogDir = cmp.Or(f.LogDir, cfg.LogDir)
 	if cfg.Durability != "full" && cfg.Durability != "normal" {
 		return cfg, usagef("the durability must be full or normal, not %q", cfg.Durability)
 	}
@@ -69,15 +71,17 @@ func (a *app) assemble(f configFlags) (assembly, error) {
 		if t.Bad {
 			continue
 		}
-		if err := t.addTo(registry, a.env); err != nil {
+		if err := t.addTo(registry, cfg.Access.Outbound, a.env); err != nil {
 			text := strings.TrimPrefix(err.Error(), fmt.Sprintf("task type %q: ", t.Name))
 			found = append(found, problem{File: cfg.File, Line: t.Line, Path: "tasks." + t.Name, Text: text})
 		}
 	}
+	demonstrates := len(registry.All()) == 0
+	found = append(found, cfg.addAlerts(registry, a.env)...)
 	if len(found) > 0 {
 		return assembly{}, found.sorted()
 	}
-	asm := assembly{Registry: registry, Demo: len(registry.All()) == 0}
+	asm := assembly{Registry: registry, Demo: demonstrates}
 	if asm.Demo {
 		demo.Register(registry)
 		if err := registry.Err(); err != nil {
@@ -85,6 +89,9 @@ func (a *app) assemble(f configFlags) (assembly, error) {
 		}
 	}
 	if found := checkSchedules(cfg.Schedules, registry); len(found) > 0 {
+		return assembly{}, found.sorted()
+	}
+	if found := cfg.Status.check(cfg.File, registry); len(found) > 0 {
 		return assembly{}, found.sorted()
 	}
 	if err := actors.CheckSchedules(registry, cfg.scheduleSpecs()); err != nil {
@@ -112,6 +119,9 @@ func checkSchedules(schedules []scheduleConfig, registry *tasks.Registry) (found
 // warnings say what is likely to fail later, though it is no error now.
 func (asm assembly) warnings() []string {
 	var texts []string
+	if text := asm.Config.Access.keyIsOpen(); text != "" {
+		texts = append(texts, text)
+	}
 	for _, t := range asm.Config.Tasks {
 		if text := t.warning(); text != "" {
 			texts = append(texts, problem{File: asm.Config.File, Line: t.Line, Path: "tasks." + t.Name, Text: text}.String())
@@ -122,7 +132,12 @@ func (asm assembly) warnings() []string {
 
 // describe counts the types and the file's schedules, for the line that a server prints at its start.
 func (asm assembly) describe() string {
-	n := len(asm.Registry.All())
+	n := 0
+	for _, d := range asm.Registry.All() {
+		if !d.Internal {
+			n++
+		}
+	}
 	text := fmt.Sprintf("%d task types", n)
 	if n == 1 {
 		text = "1 task type"

@@ -19,14 +19,21 @@ func (c *checkCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	cfg := asm.Config
-	if _, err := loopbackAddress(ctx, cfg.Addr); err != nil {
+	_, loopback, err := listenAddress(ctx, cfg.Addr)
+	if err != nil {
 		return err
 	}
 	if _, err := newLogger(a.stderr, cfg.LogLevel, cfg.LogFormat); err != nil {
 		return err
 	}
+	if err := cfg.Access.check(); err != nil {
+		return err
+	}
 	for _, text := range asm.warnings() {
 		fmt.Fprintln(a.stdout, "warning:", cleanLine(text))
+	}
+	if !loopback {
+		fmt.Fprintf(a.stdout, "warning: other machines can reach %s: the server starts there once there is an account\n", cleanLine(cfg.Addr))
 	}
 	rows := [][]string{}
 	for _, d := range asm.Registry.All() {

@@ -28,7 +28,7 @@ const (
 // serverFlags say which server a command talks to, and how it prints the answer.
 type serverFlags struct {
 	URL    string `name:"url" from:"REAX_URL" placeholder:"URL" help:"The server; without it, the one whose socket is beside the database."`
-	Token  string `from:"REAX_TOKEN" placeholder:"TOKEN" help:"The token that the server asks for; none is needed on the socket."`
+	Token  string `from:"REAX_TOKEN" secret:"" placeholder:"TOKEN" help:"The token that the server asks for; none is needed on the socket."`
 	DB     string `name:"db" from:"REAX_DB" placeholder:"FILE" help:"The database whose server is meant; ./reax.db."`
 	Config string `from:"REAX_CONFIG" placeholder:"FILE" help:"The configuration file that names the database; ./reax.yaml if there is one."`
 	JSON   bool   `name:"json" help:"Print the server's JSON as it is."`
@@ -40,6 +40,7 @@ type client struct {
 	token string
 	http  *http.Client
 	where string // for messages: the address or the socket
+	trace string // the traceparent of who runs the command; empty when there is none
 }
 
 // databaseOf finds the database file by flag, configuration file or default, in this order. Problems elsewhere in the
@@ -186,6 +187,9 @@ func (c *client) exchange(ctx context.Context, method, path string, query url.Va
 	req.Header.Set("User-Agent", "reax/"+Version)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.trace != "" {
+		req.Header.Set("Traceparent", c.trace)
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)

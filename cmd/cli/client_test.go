@@ -309,33 +309,6 @@ func TestListSendsItsFilters(t *testing.T) {
 	require.Equal(t, now.Add(-90*time.Minute), ago)
 }
 
-func TestLogsFollowATaskOverItsRuns(t *testing.T) {
-	line := func(seq, text string) string {
-		return `{"seq":` + seq + `,"at":"2026-11-29T07:00:00Z","level":"info","text":"` + text + `"}`
-	}
-	page := func(attempt, next string, lines string) answer {
-		return answer{200, `{"attempt":` + attempt + `,"lines":[` + lines + `],"next_after":` + next + `}`}
-	}
-	server := newFakeServer(t, map[string][]answer{
-		"GET /api/v1/tasks/5": {{200, `{"id":5,"state":"running","attempt":1}`}, {200, `{"id":5,"state":"success","attempt":2}`}},
-		"GET /api/v1/tasks/5/logs": {
-			page("1", "1", line("1", "a")), page("1", "null", line("2", "b")),
-			page("1", "null", line("3", "c")), page("2", "null", line("1", "d")),
-		},
-	})
-	got := server.command().run(t, "logs", "5", "-f")
-	require.Zero(t, got.code, got.errOut)
-	const at = "2026-11-29 09:00:00 +02:00 info   "
-	require.Equal(t, at+"a\n"+at+"b\n"+at+"c\n"+at+"d\n", got.out)
-	var queries []string
-	for _, c := range server.calls {
-		if c.Path == "/api/v1/tasks/5/logs" {
-			queries = append(queries, c.Query)
-		}
-	}
-	require.Equal(t, []string{"attempt=1", "after=1&attempt=1", "after=2&attempt=1", "attempt=2"}, queries)
-}
-
 func TestStatusFailsWhenTheServerIsNotOK(t *testing.T) {
 	server := newFakeServer(t, map[string][]answer{"GET /healthz": {{503, `{"status":"draining","reasons":["reax is\u001b[0m stopping"]}`}}})
 	got := server.command().run(t, "status")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,6 +27,7 @@ const (
 	maxShutdownGrace = 24 * time.Hour
 	maxPromote       = 365 * day
 	maxRetention     = 36_500 * day
+	maxSession       = 365 * day
 )
 
 // Config is what a configuration file, the environment and the flags say together. Zero durations mean the runtime's
@@ -42,9 +44,18 @@ type Config struct {
 	PromoteStep   time.Duration
 	LogLevel      string // debug, info, warn or error
 	LogFormat     string // text or json; empty chooses by whether the log goes to a terminal
+	LogDir        string // folder of daily log files; empty means stderr
+	LogKeepDays   int    // how long they are kept; 0 means 30
 	AllowedHosts  []string
+	SessionIdle   time.Duration // how long a session may go unused
+	SessionLife   time.Duration // how long a session lasts at most
+	OTLP          otlpConfig
+	Access        accessConfig
+	Status        statusConfig
 	Tasks         []taskConfig
 	Schedules     []scheduleConfig
+	PublicURL     string // of the dashboard, for links in messages
+	Alerts        alertsConfig
 }
 
 // readConfig finds and reads the configuration file: the one named, which must exist, or ./reax.yaml if there is one.
@@ -96,7 +107,7 @@ func parseConfig(file, dir string, data []byte) (Config, problems) {
 	if !ok {
 		return cfg, doc.problems.sorted()
 	}
-	root.mapping(map[string]func(value){
+	fields := map[string]func(value){
 		"addr":           func(v value) { cfg.Addr = v.text() },
 		"database":       func(v value) { cfg.Database = inDir(dir, v.text()) },
 		"durability":     func(v value) { cfg.Durability = v.oneOf("full", "normal") },
@@ -104,6 +115,12 @@ func parseConfig(file, dir string, data []byte) (Config, problems) {
 		"promote_base":   func(v value) { cfg.PromoteBase = v.duration(false, maxPromote) },
 		"promote_step":   func(v value) { cfg.PromoteStep = v.duration(false, maxPromote) },
 		"allowed_hosts":  func(v value) { cfg.AllowedHosts = v.texts() },
+		"sessions": func(v value) {
+			v.mapping(map[string]func(value){
+				"idle":     func(v value) { cfg.SessionIdle = v.duration(false, maxSession) },
+				"absolute": func(v value) { cfg.SessionLife = v.duration(false, maxSession) },
+			})
+		},
 		"retention": func(v value) {
 			keep := func(d *time.Duration) func(value) { return func(v value) { *d = v.duration(false, maxRetention) } }
 			v.mapping(map[string]func(value){
@@ -111,21 +128,31 @@ func parseConfig(file, dir string, data []byte) (Config, problems) {
 				"failed":    keep(&cfg.Retention.Failed),
 				"dead":      keep(&cfg.Retention.Dead),
 				"cancelled": keep(&cfg.Retention.Cancelled),
+				"audit":     keep(&cfg.Retention.Audit),
 			})
 		},
 		"log": func(v value) {
 			v.mapping(map[string]func(value){
 				"level":  func(v value) { cfg.LogLevel = v.oneOf(logLevels...) },
 				"format": func(v value) { cfg.LogFormat = v.oneOf(logFormats...) },
+				"dir":    func(v value) { cfg.LogDir = inDir(dir, v.text()) },
+
+				"keep_days": func(v value) { cfg.LogKeepDays = v.whole(1, maxKeepDays) },
 			})
 		},
+		"otlp":       func(v value) { cfg.OTLP = parseOTLP(v) },
+		"public_url": func(v value) { cfg.PublicURL = v.publicURL() },
+		"alerts":     func(v value) { cfg.Alerts = parseAlerts(dir, v) },
+		"status":     func(v value) { cfg.Status.read(dir, v) },
 		"tasks": func(v value) {
 			v.entries(func(name string, item value) { cfg.Tasks = append(cfg.Tasks, parseTask(name, dir, item)) })
 		},
 		"schedules": func(v value) {
 			v.entries(func(name string, item value) { cfg.Schedules = append(cfg.Schedules, parseSchedule(name, item)) })
 		},
-	})
+	}
+	maps.Copy(fields, cfg.Access.fields(dir))
+	root.mapping(fields)
 	return cfg, doc.problems.sorted()
 }
 

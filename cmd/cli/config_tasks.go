@@ -3,9 +3,11 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"reax/tasks"
@@ -24,7 +26,9 @@ type taskConfig struct {
 	Command *tasks.Command
 	HTTP    *tasks.HTTP
 
-	secretEnv, secretFile string // where the secret of HTTP is, when it is not in the file
+	secret  secretText            // of HTTP
+	headers map[string]secretText // of HTTP
+	env     map[string]secretText // of Command
 }
 
 // parseTask reads tasks.<name>.
@@ -65,13 +69,16 @@ func parseTask(name, dir string, v value) taskConfig {
 		"retry":       func(v value) { policy.RetryOnlyMarked = v.oneOf("any", "marked") == "marked" },
 		"params":      func(v value) { t.Params = v.json() },
 		"dir":         only("dir", func(v value) { command.Dir = inDir(dir, v.text()) }),
-		"env":         only("env", func(v value) { command.Env = v.textMap() }),
+		"env":         only("env", func(v value) { t.env = v.secretTexts(dir) }),
 		"permanent_exit_codes": only("permanent_exit_codes", func(v value) {
 			for _, code := range v.list() {
 				command.PermanentExitCodes = append(command.PermanentExitCodes, code.whole(1, maxExitCode))
 			}
 		}),
 	})
+	if name == tasks.NoticeType {
+		v.fail("the name is reserved: reax sends messages about alerts by it")
+	}
 	switch {
 	case t.Command == nil && t.HTTP == nil:
 		v.fail("says neither command nor http: one of them is needed")
@@ -94,13 +101,17 @@ func parseHTTP(dir string, t *taskConfig, v value) *tasks.HTTP {
 	secret := func(read func(value)) func(value) {
 		return func(v value) { secrets = append(secrets, v); read(v) }
 	}
-	v.mapping(map[string]func(value){
+	var rules tasks.HostRules
+	fields := v.hostRules(&rules)
+	maps.Copy(fields, map[string]func(value){
 		"url":         func(v value) { h.URL = v.text() },
-		"headers":     func(v value) { h.Headers = v.textMap() },
-		"secret":      secret(func(v value) { h.Secret = v.text() }),
-		"secret_env":  secret(func(v value) { t.secretEnv = v.text() }),
-		"secret_file": secret(func(v value) { t.secretFile = inDir(dir, v.text()) }),
+		"headers":     func(v value) { t.headers = v.secretTexts(dir) },
+		"secret":      secret(func(v value) { t.secret = v.secretText(dir) }),
+		"secret_env":  secret(func(v value) { t.secret = secretText{env: v.text(), at: v} }),
+		"secret_file": secret(func(v value) { t.secret = secretText{file: inDir(dir, v.text()), at: v} }),
 	})
+	v.mapping(fields)
+	h.Hosts = append(h.Hosts, rules)
 	if h.URL == "" && v.doc.faults == known {
 		v.fail("needs a url")
 	}
@@ -110,26 +121,22 @@ func parseHTTP(dir string, t *taskConfig, v value) *tasks.HTTP {
 	return &h
 }
 
-// addTo registers the type. The error names what is wrong; the caller knows where.
-func (t taskConfig) addTo(r *tasks.Registry, env func(string) string) error {
+// addTo registers the type. outbound is where all HTTP types may go. The error names what is wrong; the caller knows where.
+func (t taskConfig) addTo(r *tasks.Registry, outbound tasks.HostRules, env func(string) string) (err error) {
 	if t.Command != nil {
-		return tasks.AddCommand(r, t.External, *t.Command)
+		c := *t.Command
+		if c.Env, err = resolveTexts("env", t.env, env); err != nil {
+			return err
+		}
+		return tasks.AddCommand(r, t.External, c)
 	}
 	h := *t.HTTP
-	switch {
-	case t.secretEnv != "":
-		if h.Secret = env(t.secretEnv); h.Secret == "" {
-			return fmt.Errorf("the environment variable %s, named by secret_env, is not set", t.secretEnv)
-		}
-	case t.secretFile != "":
-		data, err := readLimited(t.secretFile, maxSecretBytes)
-		if err != nil {
-			return fmt.Errorf("reading secret_file: %w", err)
-		}
-		// Editors end a file with a new line, which nobody means as part of a secret.
-		if h.Secret = strings.TrimRight(string(data), "\r\n"); h.Secret == "" {
-			return fmt.Errorf("secret_file %s is empty", t.secretFile)
-		}
+	h.Hosts = append(slices.Clone(h.Hosts), outbound)
+	if h.Headers, err = resolveTexts("http.headers", t.headers, env); err != nil {
+		return err
+	}
+	if h.Secret, err = t.secret.resolve("http.secret", env); err != nil {
+		return err
 	}
 	return tasks.AddHTTP(r, t.External, h)
 }
@@ -146,8 +153,8 @@ func (t taskConfig) warning() string {
 	program, folders := t.Command.Argv[0], []string{""}
 	if strings.Contains(program, "/") {
 		program = inDir(t.Command.Dir, program)
-	} else if path, ok := t.Command.Env["PATH"]; ok {
-		folders = filepath.SplitList(path)
+	} else if path := t.env["PATH"]; path.text != "" {
+		folders = filepath.SplitList(path.text)
 	}
 	for _, folder := range folders {
 		if _, err := exec.LookPath(filepath.Join(folder, program)); err == nil {

@@ -91,15 +91,22 @@ func TestEveryKeyOfTheFileIsRead(t *testing.T) {
 		RetryOnlyMarked: true, OnCrash: tasks.Hold,
 	}, report.Policy)
 	require.Equal(t, "Makes the daily report", report.Description)
+	env, err := resolveTexts("env", report.env, os.Getenv)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"PORT": "8080", "DEBUG": "true"}, env)
 	require.Equal(t, &tasks.Command{
 		Argv: []string{"python3", "reports/generate.py", "--level", "3"}, Dir: "/srv/scripts",
-		Env: map[string]string{"PORT": "8080", "DEBUG": "true"}, PermanentExitCodes: []int{2, 64},
+		PermanentExitCodes: []int{2, 64},
 	}, report.Command)
 	require.Nil(t, report.HTTP)
 
 	sms := cfg.Tasks[1]
 	require.Equal(t, tasks.DefaultPolicy(), sms.Policy)
-	require.Equal(t, &tasks.HTTP{URL: "http://127.0.0.1:9000/sms", Headers: map[string]string{"X-Team": "ops"}, Secret: "hush"}, sms.HTTP)
+	require.Equal(t, &tasks.HTTP{URL: "http://127.0.0.1:9000/sms", Hosts: []tasks.HostRules{{}}}, sms.HTTP)
+	headers, err := resolveTexts("http.headers", sms.headers, os.Getenv)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"X-Team": "ops"}, headers)
+	require.Equal(t, "hush", sms.secret.text)
 	require.Nil(t, sms.Command)
 
 	shanghai, err := time.LoadLocation("Asia/Shanghai")
@@ -143,7 +150,7 @@ func TestProblemsNameFileLineKeyAndCure(t *testing.T) {
 		{"unknown key, near", "adr: x", "reax.yaml:1: adr: unknown key (did you mean addr?)"},
 		{"unknown key of a task", "tasks:\n  report.generate:\n    command: [x]\n    timout: 1m",
 			"reax.yaml:4: tasks.report.generate.timout: unknown key (did you mean timeout?)"},
-		{"unknown key, far", "log:\n  colour: red", "reax.yaml:2: log.colour: unknown key (known: format, level)"},
+		{"unknown key, far", "log:\n  colour: red", "reax.yaml:2: log.colour: unknown key (known: dir, format, keep_days, level)"},
 		{"twice", "addr: a\n\naddr: b", "reax.yaml:3: addr: given twice, first in line 1"},
 		{"task twice", "tasks:\n  a: {command: [x]}\n  a: {command: [y]}", "reax.yaml:3: tasks.a: given twice, first in line 2"},
 		{"number as duration", "shutdown_grace: 30", "reax.yaml:1: shutdown_grace: a duration needs a unit: write 30s for seconds or 30m for minutes"},
@@ -171,7 +178,7 @@ func TestProblemsNameFileLineKeyAndCure(t *testing.T) {
 		{"backoff", "tasks: {a: {command: [x], backoff: {base: 5m}}}", "reax.yaml:1: tasks.a.backoff: max (2m) is shorter than base (5m)"},
 		{"number for JSON", "tasks: {a: {command: [x], params: {maximum: 0x10}}}",
 			`reax.yaml:1: tasks.a.params.maximum: "0x10" cannot be a number in JSON: write it in plain decimal digits, or in quotes if it is text`},
-		{"merge", "a: &a {x: 1}\nlog:\n  <<: *a", "reax.yaml:1: a: unknown key (known: addr, allowed_hosts, database, durability, log, promote_base, promote_step, retention, schedules, shutdown_grace, tasks)\n" +
+		{"merge", "retention: &a {success: 1d}\nlog:\n  <<: *a",
 			"reax.yaml:3: log.<<: merging with << is not supported: use an alias for a whole value"},
 		{"two documents", "addr: a\n---\naddr: b", "reax.yaml:2: a second document begins here: the file may hold only one"},
 		{"syntax", "a: b: c", "reax.yaml:1: not valid YAML: mapping values are not allowed in this context"},

@@ -97,6 +97,8 @@ func (v value) fail(format string, args ...any) { v.doc.add(v.line, v.path, form
 
 func (v value) isNull() bool { return v.node.Kind == yaml.ScalarNode && v.node.ShortTag() == "!!null" }
 
+func (v value) isMapping() bool { return v.node.Kind == yaml.MappingNode }
+
 // child is a place inside v. It is not ok when the document has grown too deep or too large.
 func (v value) child(key string, line int, node *yaml.Node) (value, bool) {
 	path := key
@@ -232,13 +234,6 @@ func (v value) texts() []string {
 		texts = append(texts, item.text())
 	}
 	return texts
-}
-
-// textMap reads a mapping of free keys to texts.
-func (v value) textMap() map[string]string {
-	m := map[string]string{}
-	v.entries(func(key string, item value) { m[key] = item.text() })
-	return m
 }
 
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)

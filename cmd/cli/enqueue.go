@@ -45,6 +45,10 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	// A command that reax or another program runs belongs to that one's trace.
+	if caller := a.env("TRACEPARENT"); isTraceparent(caller) {
+		api.trace = caller
+	}
 	body, err := c.body(ctx, a, api)
 	if err != nil {
 		return c.finish(a, err)

@@ -48,11 +48,14 @@ type grammar struct {
 	Resize resizeCmd `cmd:"" group:"Operation:" help:"Set how many tasks of a type run at one time."`
 	Status statusCmd `cmd:"" group:"Operation:" help:"Say how the server is; exit code 1 when it is not ok."`
 	Actors actorsCmd `cmd:"" group:"Operation:" help:"Print the live actor tree."`
+
+	User  userCmd  `cmd:"" group:"Access:" help:"List, make and change accounts."`
+	Token tokenCmd `cmd:"" group:"Access:" help:"List, make and revoke tokens for programs."`
 }
 
 const about = "reax runs a team's background tasks from one binary and one SQLite file.\n\n" +
 	"Commands other than serve, check, backup, version and schedules preview talk to a running server: the one at --url, or else the one whose " +
-	"socket is beside the database."
+	"socket is beside the database. Without a server, user and token open the database themselves."
 
 // Main runs the reax command with the process's arguments and ends the process. A team's own worker calls it with a
 // function that registers its task types; the configuration file may add more.
@@ -139,11 +142,21 @@ func (a *app) exit(err error) int {
 	return exitFailed
 }
 
-// resolve gives a flag that was not on the command line the value of the environment variable in its "from" tag. The
+// resolve gives a flag that was not on the command line the value of the environment variable in its "from" tag, or for a
+// secret what is in the file that its _FILE variable names. The
 // parser's own env tag reads the process's environment, which tests must not.
 func (a *app) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if name := flag.Tag.Get("from"); name != "" {
-		if v := a.env(name); v != "" {
+		v, path := a.env(name), ""
+		if flag.Tag.Has("secret") {
+			path = a.env(name + "_FILE")
+		}
+		switch {
+		case v != "" && path != "":
+			return nil, fmt.Errorf("both %s and %s_FILE are set: one of them is needed", name, name)
+		case path != "":
+			return readSecretFile(path)
+		case v != "":
 			return v, nil
 		}
 	}
@@ -154,6 +167,9 @@ func (a *app) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, erro
 func helpText(v *kong.Value) string {
 	help := strings.TrimSuffix(v.Help, ".")
 	if name := v.Tag.Get("from"); name != "" {
+		if v.Tag.Has("secret") {
+			name += " or " + name + "_FILE"
+		}
 		return help + " (or " + name + ")."
 	}
 	return help + "."

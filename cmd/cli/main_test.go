@@ -50,7 +50,7 @@ func TestUsageMistakesExitWithTwo(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, `expected one of "serve"`},
-		{"unknown command", []string{"serv"}, `did you mean "serve"?`},
+		{"unknown command", []string{"servee"}, `did you mean "serve"?`},
 		{"unknown flag", []string{"list", "--jsn"}, `did you mean "--json"?`},
 		{"missing argument", []string{"show"}, `expected "<id>"`},
 		{"not a number", []string{"show", "abc"}, `expected a valid 64 bit int but got "abc"`},

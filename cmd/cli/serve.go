@@ -3,8 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -45,10 +47,11 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	logger, err := newLogger(a.stderr, asm.Config.LogLevel, asm.Config.LogFormat)
+	logger, log, err := openLog(a.stderr, asm.Config)
 	if err != nil {
 		return err
 	}
+	defer log.Close()
 	for _, text := range asm.warnings() {
 		logger.Warn("a task type may not work", "warning", text)
 	}
@@ -94,7 +97,18 @@ type server struct {
 // serve is the wiring: every part in the order in which it starts. The deferred calls stop them in the reverse order.
 func (s *server) serve(ctx context.Context) (err error) {
 	cfg := s.Config
-	addr, err := loopbackAddress(ctx, cfg.Addr)
+	addr, loopback, err := listenAddress(ctx, cfg.Addr)
+	if err != nil {
+		return err
+	}
+	hosts := cfg.AllowedHosts
+	if !loopback {
+		hosts = hostNames(hosts, addr)
+		if _, err := os.Stat(cfg.Database); errors.Is(err, fs.ErrNotExist) {
+			return needsAccount(cfg.Addr, cfg.Database)
+		}
+	}
+	status, err := cfg.Status.page(loopback, s.env)
 	if err != nil {
 		return err
 	}
@@ -110,10 +124,27 @@ func (s *server) serve(ctx context.Context) (err error) {
 		return err
 	}
 	defer also("closing the database", store.Close)
+	if !loopback {
+		if has, err := store.HasUsers(ctx); err != nil {
+			return err
+		} else if !has {
+			return needsAccount(cfg.Addr, cfg.Database)
+		}
+	}
 
-	waiting, err := unfinished(ctx, store)
+	counts, err := store.Counts(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("counting the tasks that wait: %w", err)
+	}
+	waiting := unfinished(counts)
+
+	var secure *tls.Config
+	scheme := "http"
+	if cfg.Access.TLS.isSet() {
+		if secure, err = newTLS(cfg.Access.TLS, s.logger); err != nil {
+			return err
+		}
+		scheme = "https"
 	}
 
 	// 2. The listeners, so that an address in use is found before any task runs.
@@ -131,12 +162,26 @@ func (s *server) serve(ctx context.Context) (err error) {
 		defer local.Close()
 	}
 
+	tracer, stopTracing, err := startTracing(ctx, cfg.OTLP, s.env, s.logger)
+	if err != nil {
+		return err
+	}
+	defer also("sending the last spans", stopTracing)
+
+	// What commands of a killed server left running must not meet the next runs of their tasks.
+	if n, err := tasks.EndStrays(ctx, store.Path()); err != nil {
+		s.logger.Warn("the commands of a former server have left processes that do not end", "error", err)
+	} else if n > 0 {
+		s.logger.Warn("processes were ended that the commands of a former server had left running", "processes", n)
+	}
+
 	// 3. The runtime: from here on tasks run.
 	defer tasks.CloseIdleConnections()
 	runtime, err := actors.Start(ctx, store, s.Registry, actors.Options{
-		Logger: s.logger, Version: Version, ShutdownGrace: cfg.ShutdownGrace,
+		Logger: s.logger, Version: Version, Tracer: tracer, ShutdownGrace: cfg.ShutdownGrace,
 		PromoteBase: cfg.PromoteBase, PromoteStep: cfg.PromoteStep, Retention: cfg.Retention,
-		FileSchedules: cfg.scheduleSpecs(),
+		FileSchedules: cfg.scheduleSpecs(), Alerts: cfg.Alerts.options(), SessionIdle: cfg.SessionIdle, SessionLife: cfg.SessionLife,
+		Days: status.Days(),
 	})
 	if err != nil {
 		return cfg.scheduleProblems(err)
@@ -150,14 +195,17 @@ func (s *server) serve(ctx context.Context) (err error) {
 
 	// 4. HTTP: the same pages and API on the network and, for who owns the database, on the socket.
 	site := web.New(web.Config{
-		Runtime: runtime, Ledger: store, Logger: s.logger, Version: Version, AllowedHosts: cfg.AllowedHosts,
+		Runtime: runtime, Ledger: store, Logger: s.logger, Version: Version, AllowedHosts: hosts,
+		Accounts: runtime.Accounts(), Status: status,
+		BasePath: cfg.Access.BasePath, TrustedProxies: cfg.Access.TrustedProxies,
 	})
-	https := startHTTP(s.logger, network, site.Handler(), local, site.SocketHandler())
+	https := startHTTP(s.logger, network, secure, site.Handler(), local, site.SocketHandler())
 	defer also("stopping HTTP", https.stop)
 	defer site.EndStreams() // before HTTP stops, or it would wait for them
 
-	fmt.Fprintf(s.stdout, "reax %s listening on http://%s · database %s · %s · %d waiting\n",
-		Version, network.Addr(), cleanLine(cfg.Database), s.describe(), waiting)
+	fmt.Fprintf(s.stdout, "reax %s listening on %s://%s%s · database %s · %s · %d waiting\n",
+		Version, scheme, network.Addr(), cfg.Access.BasePath, cleanLine(cfg.Database), s.describe(), waiting)
+	logStart(s.logger, s.assembly, network.Addr(), counts)
 	select {
 	case err := <-https.failed:
 		return err
@@ -165,21 +213,6 @@ func (s *server) serve(ctx context.Context) (err error) {
 	}
 	// What runs may end while HTTP still answers, so that health can say that the server is draining.
 	return runtime.Drain(context.Background())
-}
-
-// unfinished counts the tasks that wait. Before the runtime starts none runs: what is marked as running was cut off by
-// a crash, and waits as well.
-func unfinished(ctx context.Context, store *models.Store) (n int64, err error) {
-	counts, err := store.Counts(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("counting the tasks that wait: %w", err)
-	}
-	for _, c := range counts {
-		if c.State.IsWaiting() || c.State == models.StateRunning {
-			n += c.N
-		}
-	}
-	return n, nil
 }
 
 // abandoned says what a second signal leaves behind.
@@ -205,25 +238,29 @@ type httpServers struct {
 	failed  chan error    // the first server that ended though nobody stopped it
 }
 
-// startHTTP serves the network and, if it is not nil, the local listener.
-func startHTTP(logger *slog.Logger, network net.Listener, forNetwork http.Handler, local net.Listener, forLocal http.Handler) *httpServers {
+// startHTTP serves the network, with TLS if secure is not nil, and, if it is not nil, the local listener.
+func startHTTP(logger *slog.Logger, network net.Listener, secure *tls.Config, forNetwork http.Handler, local net.Listener, forLocal http.Handler) *httpServers {
 	h := &httpServers{failed: make(chan error, 2), ended: make(chan struct{}, 2)}
-	start := func(listener net.Listener, handler http.Handler) {
+	start := func(listener net.Listener, secure *tls.Config, handler http.Handler) {
 		srv := &http.Server{
-			Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+			Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, TLSConfig: secure,
 			ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		}
 		h.servers = append(h.servers, srv)
 		go func() {
 			defer func() { h.ended <- struct{}{} }()
-			if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			serve := srv.Serve
+			if secure != nil {
+				serve = func(l net.Listener) error { return srv.ServeTLS(l, "", "") }
+			}
+			if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				h.failed <- fmt.Errorf("serving %s: %w", listener.Addr(), err)
 			}
 		}()
 	}
-	start(network, forNetwork)
+	start(network, secure, forNetwork)
 	if local != nil {
-		start(local, forLocal)
+		start(local, nil, forLocal)
 	}
 	return h
 }

@@ -110,6 +110,8 @@ func TestAServerStartsWithoutConfigurationAndStopsCleanly(t *testing.T) {
 	for line := range strings.Lines(p.log.String()) {
 		require.True(t, json.Valid([]byte(line)), line)
 	}
+	require.Regexp(t, `"msg":"reax has started","version":"[^"]+","address":"127\.0\.0\.1:\d+","database":"reax\.db","types":5,"workers":\d+,"backlog":0,"states":\{"pending":0,`, p.log.String())
+	require.Contains(t, p.log.String(), `"action":"finish","state":"success"`)
 }
 
 func TestASecondServerOnADatabaseIsRefused(t *testing.T) {

@@ -84,24 +84,3 @@ func TestTheSocketIsBesideTheDatabaseWhateverNameLeadsThere(t *testing.T) {
 		require.Equal(t, want, got, name)
 	}
 }
-
-func TestOnlyThisMachineMayReachTheServer(t *testing.T) {
-	for addr, want := range map[string]string{
-		"127.0.0.1:8080": "127.0.0.1:8080", "localhost:0": "127.0.0.1:0", "[::1]:80": "[::1]:80", "127.9.9.9:1": "127.9.9.9:1",
-	} {
-		got, err := loopbackAddress(t.Context(), addr)
-		require.NoError(t, err, addr)
-		require.Equal(t, want, got)
-	}
-	for _, addr := range []string{":8080", "0.0.0.0:8080", "[::]:8080", "10.0.0.1:80", "[::ffff:10.0.0.1]:80"} {
-		_, err := loopbackAddress(t.Context(), addr)
-		require.ErrorContains(t, err, "reax does not listen on "+addr, addr)
-		require.ErrorContains(t, err, "no accounts")
-	}
-	for addr, want := range map[string]string{
-		"8080": "is not HOST:PORT", "": "is not HOST:PORT", "127.0.0.1:http": "no port from 0 to 65535", "127.0.0.1:70000": "no port from 0 to 65535",
-	} {
-		_, err := loopbackAddress(t.Context(), addr)
-		require.ErrorContains(t, err, want, addr)
-	}
-}
