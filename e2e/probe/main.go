@@ -43,7 +43,7 @@ type handler func(context.Context, Params) (json.RawMessage, error)
 
 var probes = map[string]handler{
 	"log": success, "sleep": sleep, "stubborn": stubborn, "fail": fail, "perm": permanent, "panic": crash, "goexit": goexit,
-	"err": failWith, "ret": give, "talk": talk,
+	"err": failWith, "ret": give, "talk": talk, "exit": exit, "kill": kill, "leak": leak,
 }
 
 func register(r *tasks.Registry) {
@@ -167,6 +167,24 @@ func crash(_ context.Context, p Params) (json.RawMessage, error) {
 		panic(strings.Repeat("p", 1<<20))
 	}
 	panic("a probe panics")
+}
+
+// exit ends the whole process, as a handler that calls log.Fatal does.
+func exit(context.Context, Params) (json.RawMessage, error) {
+	os.Exit(3)
+	return nil, nil
+}
+
+func kill(context.Context, Params) (json.RawMessage, error) {
+	return nil, syscall.Kill(os.Getpid(), syscall.SIGKILL)
+}
+
+// leak leaves N goroutines behind, each for a second.
+func leak(_ context.Context, p Params) (json.RawMessage, error) {
+	for range p.N {
+		go func() { <-time.After(time.Second) }()
+	}
+	return nil, nil
 }
 
 func goexit(context.Context, Params) (json.RawMessage, error) {

@@ -1,0 +1,3 @@
+. ./line.sh
+witness start
+witness end
