@@ -236,7 +236,7 @@ func TestAServerLeavesNothingBehindInItsProcess(t *testing.T) {
 		_ = writer.Close()
 	}()
 	banner, err := bufio.NewReader(reader).ReadString('\n')
-	require.NoError(t, err, log.String())
+	require.NoError(t, err) // the log is not to be read before its writer has ended
 	require.Contains(t, banner, "· 1 task type ·")
 	resp, err := http.Get(regexp.MustCompile(`http://\S+`).FindString(banner) + "/healthz")
 	require.NoError(t, err)
