@@ -123,7 +123,8 @@ func polyline(values []float64, width, height, top float64) string {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%s,%s", num(step*float64(i)), num(height-min(v/top, 1)*(height-2)-1))
+		y := height - min(v/top, 1)*(height-2) - 1
+		fmt.Fprintf(&b, "%.0f,%s", step*float64(i), num(y)) // finer is not seen, and a page has dozens of lines
 	}
 	return b.String()
 }

@@ -232,7 +232,7 @@ func TestDurationsReadWell(t *testing.T) {
 	} {
 		require.Equal(t, want, Duration(ctx, d), d)
 	}
-	require.Equal(t, "1 分 5 秒", Duration(viewer(t, func(v *Viewer) { v.Locale = Chinese }), 65*time.Second))
+	require.Equal(t, "1 分钟 5 秒", Duration(viewer(t, func(v *Viewer) { v.Locale = Chinese }), 65*time.Second))
 }
 
 func TestAClockIsThatOfTheViewer(t *testing.T) {

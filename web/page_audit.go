@@ -17,6 +17,9 @@ import (
 	"reax/views"
 )
 
+// auditPageSize is how many entries a page shows to who has not chosen. Each tells of before and after.
+const auditPageSize = 40
+
 // auditPage is what people and tokens did, newest first.
 func (s *Server) auditPage(c echo.Context) error {
 	ctx := c.Request().Context()
@@ -32,7 +35,7 @@ func (s *Server) auditPage(c echo.Context) error {
 		page.Fault = views.T(ctx, cmp.Or(q.faults["cursor"], "audit.bad_filter"))
 		return s.render(c, http.StatusUnprocessableEntity, views.AuditPage(page))
 	}
-	found, err := s.ledger.AuditPage(ctx, q.filter, pageRows(ctx))
+	found, err := s.ledger.AuditPage(ctx, q.filter, cmp.Or(views.ViewerOf(ctx).Rows, auditPageSize))
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func TestTheAuditGoesPageByPage(t *testing.T) {
 	page := scenario{url: "/audit", status: 200, header: browser(), must: []string{`href="/tasks/120"`, `rel="next"`}, mustNot: []string{`href="/tasks/1"`}}.run(t, f).Body.String()
 	_, link, _ := strings.Cut(page, `href="/audit?cursor=`)
 	link, _, _ = strings.Cut(link, `"`)
-	scenario{url: "/audit?cursor=" + link, status: 200, header: browser(), must: []string{`href="/tasks/70"`, "Newest"}, mustNot: []string{`href="/tasks/71"`}}.run(t, f)
+	scenario{url: "/audit?cursor=" + link, status: 200, header: browser(), must: []string{`href="/tasks/80"`, "Newest"}, mustNot: []string{`href="/tasks/81"`}}.run(t, f)
 	type part struct {
 		Entries    []struct{ ID int64 } `json:"entries"`
 		NextCursor *string              `json:"next_cursor"`

@@ -18,7 +18,7 @@ const (
 	demoKey   = "demonstration" // a second press gives the task of the first while that is not finished
 	spanDay   = "24h"
 	maxNotice = 12
-	maxTypes  = 12
+	maxTypes  = 10
 	maxNext   = 5
 )
 

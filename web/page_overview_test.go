@@ -69,7 +69,7 @@ func TestTheOverviewTellsWhatIsGoingOn(t *testing.T) {
 			},
 			mustNot: []string{"<img", "Everything works", "/demonstration"},
 		},
-		{name: "in Chinese", url: "/", status: 200, header: browser("Accept-Language", "zh"), must: []string{"部分任务失败", "any 有 25% 的运行失败", "每分钟完成数", "下一个在 2 分 59 秒后"}, mustNot: []string{"Overview", "Nothing needs"}},
+		{name: "in Chinese", url: "/", status: 200, header: browser("Accept-Language", "zh"), must: []string{"部分任务失败", "any 有 25% 的运行失败", "每分钟完成数", "下一个在 2 分钟 59 秒后"}, mustNot: []string{"Overview", "Nothing needs"}},
 		{name: "a day", url: "/?span=24h", status: 200, header: browser(), must: []string{"Finished per half hour", "last 24 h"}, mustNot: []string{"Finished per minute"}},
 		{name: "a span that is none", url: "/?span=%3Cb%3E", status: 200, header: browser(), must: []string{"Finished per minute"}, mustNot: []string{"<b>&"}},
 		{name: "a region alone", url: "/", status: 200, header: map[string]string{fragmentsHeader: "tiles"}, must: []string{`data-live="tiles"`, "12,345"}, mustNot: []string{"<html", `data-live="types"`}},
