@@ -264,15 +264,3 @@ func (b *bulk) swept(c actor.Context, m *RecordWritten) {
 		b.sweep = after(c, bulkRetry, &bulkSweepDue{})
 	}
 }
-
-// after sends the actor itself a message when some time has passed.
-func after(c actor.Context, d time.Duration, msg any) *time.Timer {
-	self, root := c.Self(), c.ActorSystem().Root
-	return time.AfterFunc(d, func() { root.Send(self, msg) })
-}
-
-func stopTimer(t *time.Timer) {
-	if t != nil {
-		t.Stop()
-	}
-}

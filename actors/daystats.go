@@ -73,15 +73,12 @@ func (d *daystats) Receive(c actor.Context) {
 		d.today = time.Time{} // look again at what is missing
 		d.rearm(c, daysPause)
 	case *actor.Stopping, *actor.Restarting:
-		if d.timer != nil {
-			d.timer.Stop()
-		}
+		stopTimer(d.timer)
 	}
 }
 
 func (d *daystats) rearm(c actor.Context, wait time.Duration) {
-	self, root := c.Self(), c.ActorSystem().Root
-	d.timer = time.AfterFunc(wait, func() { root.Send(self, &countDay{}) })
+	d.timer = after(c, wait, &countDay{})
 }
 
 func (d *daystats) next(c actor.Context) {

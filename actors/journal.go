@@ -91,9 +91,7 @@ func (j *journal) Receive(c actor.Context) {
 	case *ProbeRuns:
 		c.Send(j.queue, m)
 	case *actor.Stopping, *actor.Restarting:
-		if j.retry != nil {
-			j.retry.Stop()
-		}
+		stopTimer(j.retry)
 	case *actor.Stopped, *actor.Terminated:
 	default:
 		j.logger.Warn("the journal was sent something it does not know", slog.String("message", fmt.Sprintf("%T", m)))
@@ -271,8 +269,7 @@ func (j *journal) putOff(c actor.Context, err error) {
 		j.hub.Publish("health")
 	}
 	j.scheduled = true // the timer's flush is the next one
-	self, root := c.Self(), c.ActorSystem().Root
-	j.retry = time.AfterFunc(pause, func() { root.Send(self, &flush{}) })
+	j.retry = after(c, pause, &flush{})
 }
 
 func (j *journal) healed() {

@@ -118,9 +118,7 @@ func (q *queue) Receive(c actor.Context) {
 	case *IdleQuery:
 		c.Respond(&IdleReply{Out: q.out()})
 	case *actor.Stopping, *actor.Restarting:
-		if q.timer != nil {
-			q.timer.Stop()
-		}
+		stopTimer(q.timer)
 	case *actor.Stopped:
 	default:
 		q.logger.Warn("the queue was sent something it does not know", slog.String("message", fmt.Sprintf("%T", m)))
@@ -151,8 +149,7 @@ func (q *queue) open(c actor.Context) {
 }
 
 func (q *queue) rearm(c actor.Context) {
-	self, root := c.Self(), c.ActorSystem().Root
-	q.timer = time.AfterFunc(queueAudit, func() { root.Send(self, &audit{}) })
+	q.timer = after(c, queueAudit, &audit{})
 }
 
 func (q *queue) ask(c actor.Context) {

@@ -50,15 +50,12 @@ func (r *reconciler) Receive(c actor.Context) {
 			r.putBack(c, m.Type)
 		}
 	case *actor.Stopping, *actor.Restarting:
-		if r.timer != nil {
-			r.timer.Stop()
-		}
+		stopTimer(r.timer)
 	}
 }
 
 func (r *reconciler) rearm(c actor.Context) {
-	self, root := c.Self(), c.ActorSystem().Root
-	r.timer = time.AfterFunc(reconcilePause, func() { root.Send(self, &reconcile{}) })
+	r.timer = after(c, reconcilePause, &reconcile{})
 }
 
 func (r *reconciler) look(c actor.Context) {

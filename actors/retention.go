@@ -53,15 +53,12 @@ func (r *retention) Receive(c actor.Context) {
 		r.logger.Warn("old tasks could not be deleted", slog.Any("error", m))
 		r.rearm(c, retentionPause)
 	case *actor.Stopping, *actor.Restarting:
-		if r.timer != nil {
-			r.timer.Stop()
-		}
+		stopTimer(r.timer)
 	}
 }
 
 func (r *retention) rearm(c actor.Context, d time.Duration) {
-	self, root := c.Self(), c.ActorSystem().Root
-	r.timer = time.AfterFunc(d, func() { root.Send(self, &sweep{}) })
+	r.timer = after(c, d, &sweep{})
 }
 
 // step walks ids upwards from the oldest: creation times ascend with them, so the walk ends at the first young task.

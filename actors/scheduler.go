@@ -66,9 +66,7 @@ func (s *scheduler) Receive(c actor.Context) {
 		s.answered(c, schedulerRetry)
 		s.wakeAt(c, models.At(s.now().Add(schedulerRetry)))
 	case *actor.Stopping, *actor.Restarting:
-		if s.timer != nil {
-			s.timer.Stop()
-		}
+		stopTimer(s.timer)
 	case *actor.Stopped:
 	default:
 		s.logger.Warn("the scheduler was sent something it does not know", slog.String("message", fmt.Sprintf("%T", m)))
@@ -119,10 +117,7 @@ func (s *scheduler) wakeAt(c actor.Context, at models.Instant) {
 	if !s.next.IsZero() && !next.Before(s.next) {
 		return
 	}
-	if s.timer != nil {
-		s.timer.Stop()
-	}
+	stopTimer(s.timer)
 	s.next = next
-	self, root := c.Self(), c.ActorSystem().Root
-	s.timer = time.AfterFunc(wait, func() { root.Send(self, &look{}) })
+	s.timer = after(c, wait, &look{})
 }

@@ -38,9 +38,7 @@ func (s *statistics) Receive(c actor.Context) {
 	case *measure:
 		s.measure(c)
 	case *actor.Stopping, *actor.Restarting:
-		if s.timer != nil {
-			s.timer.Stop()
-		}
+		stopTimer(s.timer)
 	}
 }
 
@@ -66,8 +64,7 @@ func (s *statistics) measure(c actor.Context) {
 	}
 	// How long tasks have waited changes while nothing happens, and pages must not stand still over it.
 	s.hub.Publish("stats")
-	self, root := c.Self(), c.ActorSystem().Root
-	s.timer = time.AfterFunc(statisticsPause, func() { root.Send(self, &measure{}) })
+	s.timer = after(c, statisticsPause, &measure{})
 }
 
 // lookAtDisk notes how much room there is. What cannot be found out stays as it was.

@@ -8,6 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -114,3 +116,14 @@ func (b bench) folder() (string, func(), error) {
 }
 
 func database(dir string) string { return filepath.Join(dir, "reax.db") }
+
+// onLoopback serves a handler until the server is closed, and says at which address.
+func onLoopback(h http.Handler) (server *http.Server, address string, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	server = &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	go server.Serve(listener)
+	return server, listener.Addr().String(), nil
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -136,15 +135,13 @@ func (b bench) pages(cfg pagesConfig) error {
 	defer s.close()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})) // an export that breaks off is a warning
 	site := web.New(web.Config{Runtime: s.Runtime, Ledger: s.store, Logger: logger, Version: "bench"})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	server, host, err := onLoopback(site.Handler())
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: site.Handler(), ReadHeaderTimeout: time.Minute}
-	go server.Serve(listener)
 	defer server.Close()
 	defer site.EndStreams()
-	v := &visitor{base: "http://" + listener.Addr().String(), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	v := &visitor{base: "http://" + host, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 
 	if cfg.serve {
 		fmt.Println("serving", path, "at", v.base, "until interrupted")

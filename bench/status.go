@@ -60,12 +60,10 @@ func (b bench) statusRun(rate int) error {
 	}
 	site := web.New(web.Config{Runtime: s.Runtime, Ledger: s.store, Accounts: s.Accounts(), Logger: slog.New(slog.DiscardHandler), Version: "bench",
 		Status: web.StatusConfig{Access: web.StatusPublic}})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	server, host, err := onLoopback(site.Handler())
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: site.Handler(), ReadHeaderTimeout: time.Minute}
-	go server.Serve(listener)
 	defer server.Close()
 
 	ctx, cancel := context.WithTimeout(context.Background(), statusTime)
@@ -95,7 +93,7 @@ func (b bench) statusRun(rate int) error {
 			break
 		}
 		load.Go(func() {
-			times, err := readStatus(ctx, listener.Addr().String(), began, client, rate)
+			times, err := readStatus(ctx, host, began, client, rate)
 			if err != nil {
 				failed.Store(&err)
 			}

@@ -46,8 +46,8 @@ func (c *checkpointer) run() {
 	for {
 		select {
 		case <-c.wake:
-			if at, err := c.checkpoint("NOOP"); err == nil && at.Log-at.Checkpointed >= checkpointPages {
-				_, _ = c.checkpoint("PASSIVE") // the writer moves what cannot be moved here, or reports why it cannot
+			if at, err := checkpoint(c.db, "NOOP"); err == nil && at.Log-at.Checkpointed >= checkpointPages {
+				_, _ = checkpoint(c.db, "PASSIVE") // the writer moves what cannot be moved here, or reports why it cannot
 			}
 		case <-c.quit:
 			return
@@ -55,8 +55,8 @@ func (c *checkpointer) run() {
 	}
 }
 
-func (c *checkpointer) checkpoint(mode string) (at checkpointed, err error) {
-	err = c.db.Raw("PRAGMA wal_checkpoint(" + mode + ")").Scan(&at).Error
+func checkpoint(db *gorm.DB, mode string) (at checkpointed, err error) {
+	err = db.Raw("PRAGMA wal_checkpoint(" + mode + ")").Scan(&at).Error
 	return at, err
 }
 

@@ -25,7 +25,7 @@ func TestTheLogIsMovedBesideTheWriter(t *testing.T) {
 		}
 	}
 	left := func() int {
-		at, err := l.checkpoints.checkpoint("NOOP")
+		at, err := checkpoint(l.checkpoints.db, "NOOP")
 		require.NoError(t, err)
 		return at.Log - at.Checkpointed
 	}

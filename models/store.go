@@ -147,7 +147,7 @@ func (s *Store) Size() (database, wal int64, err error) {
 // Checkpoint moves the write-ahead log into the database and cuts it to nothing, as far as readers allow. It uses the
 // writer, so it waits for the transaction that runs.
 func (s *Store) Checkpoint(ctx context.Context) error {
-	if err := s.writer.WithContext(ctx).Exec("PRAGMA wal_checkpoint(TRUNCATE)").Error; err != nil {
+	if _, err := checkpoint(s.writer.WithContext(ctx), "TRUNCATE"); err != nil {
 		return fmt.Errorf("emptying the write-ahead log: %w", err)
 	}
 	return nil

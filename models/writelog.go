@@ -33,8 +33,7 @@ func (w *Writer) trimLog() {
 	if wait(logPatience) != nil {
 		return
 	}
-	var done struct{ Busy, Log, Checkpointed int }
-	err := w.db.Raw("PRAGMA wal_checkpoint(TRUNCATE)").Scan(&done).Error
+	done, err := checkpoint(w.db, "TRUNCATE")
 	if wait(w.store.writerTimeout) != nil || err != nil || done.Busy != 0 {
 		// What cannot be moved now is as durable where it is.
 		w.lookAt = now.Add(logRest)

@@ -15,8 +15,7 @@ var token = regexp.MustCompile(`--([\w-]+):\s*light-dark\(#([0-9a-f]{6}),\s*#([0
 // tokens reads the colours of the stylesheet, light and dark.
 func tokens(t *testing.T) map[string][2]string {
 	t.Helper()
-	css, err := files.ReadFile("app.css")
-	require.NoError(t, err)
+	css := assets["app.css"].text
 	all := map[string][2]string{}
 	for _, m := range token.FindAllStringSubmatch(string(css), -1) {
 		all[m[1]] = [2]string{m[2], m[3]}
@@ -88,8 +87,7 @@ func TestColoursCanBeRead(t *testing.T) {
 }
 
 func TestEveryColourIsAToken(t *testing.T) {
-	css, err := files.ReadFile("app.css")
-	require.NoError(t, err)
+	css := assets["app.css"].text
 	_, rules, ok := strings.Cut(string(css), "@layer base {")
 	require.True(t, ok)
 	rules = regexp.MustCompile(`(?m)^.*\.logo.*$`).ReplaceAllString(rules, "")

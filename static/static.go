@@ -9,8 +9,11 @@ import (
 	"path"
 )
 
-//go:embed app.css live.js favicon.svg
+//go:embed css live.js favicon.svg
 var files embed.FS
+
+// sheets are the parts of app.css, in the order in which they are joined.
+var sheets = []string{"css/base.css", "css/parts.css", "css/pages.css"}
 
 // asset is one embedded file.
 type asset struct {
@@ -19,18 +22,18 @@ type asset struct {
 }
 
 var assets = func() map[string]asset {
-	entries, err := files.ReadDir(".")
-	if err != nil {
-		panic(err)
-	}
 	all := map[string]asset{}
-	for _, entry := range entries {
-		text, err := files.ReadFile(entry.Name())
-		if err != nil {
-			panic(err)
+	for name, parts := range map[string][]string{"app.css": sheets, "live.js": {"live.js"}, "favicon.svg": {"favicon.svg"}} {
+		var text []byte
+		for _, part := range parts {
+			more, err := files.ReadFile(part)
+			if err != nil {
+				panic(err)
+			}
+			text = append(text, more...)
 		}
 		sum := sha256.Sum256(text)
-		all[entry.Name()] = asset{text, hex.EncodeToString(sum[:6])}
+		all[name] = asset{text, hex.EncodeToString(sum[:6])}
 	}
 	return all
 }()

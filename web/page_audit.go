@@ -162,14 +162,7 @@ func (q *auditQuery) chips(ctx context.Context) []views.Chip {
 // fields are the inputs of the filter: those that are always there, and the rest.
 func (q *auditQuery) fields(ctx context.Context) (first, more []views.Field) {
 	field := func(name, kind, label, value string) views.Field {
-		f := views.Field{ID: "f-" + name, Name: name, Kind: kind, Label: views.T(ctx, label), Value: value}
-		if key := q.faults[name]; key != "" {
-			f.Error = views.T(ctx, key)
-		}
-		if kind == "text" {
-			f.MaxLen = strconv.Itoa(maxSearchBytes)
-		}
-		return f
+		return filterField(ctx, q.faults, name, kind, label, value)
 	}
 	target := field("target", "select", "audit.kind", q.target)
 	target.Options = []views.Option{{Text: views.T(ctx, "audit.any")}}

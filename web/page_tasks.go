@@ -207,17 +207,22 @@ func clockChip(ctx context.Context, text string, at models.Instant) string {
 	return views.Clock(ctx, at)
 }
 
+// filterField is an input of a filter. faults has the message keys of what is wrong, by the name of the input.
+func filterField(ctx context.Context, faults map[string]string, name, kind, label, value string) views.Field {
+	f := views.Field{ID: "f-" + name, Name: name, Kind: kind, Label: views.T(ctx, label), Value: value}
+	if key := faults[name]; key != "" {
+		f.Error = views.T(ctx, key)
+	}
+	if kind == "text" {
+		f.MaxLen = strconv.Itoa(maxSearchBytes)
+	}
+	return f
+}
+
 // fields are the inputs of the filter: those that are always there, and the rest.
 func (t *tasksQuery) fields(ctx context.Context) (first, more []views.Field) {
 	field := func(name, kind, label, value string) views.Field {
-		f := views.Field{ID: "f-" + name, Name: name, Kind: kind, Label: views.T(ctx, label), Value: value}
-		if key := t.faults[name]; key != "" {
-			f.Error = views.T(ctx, key)
-		}
-		if kind == "text" {
-			f.MaxLen = strconv.Itoa(maxSearchBytes)
-		}
-		return f
+		return filterField(ctx, t.faults, name, kind, label, value)
 	}
 	typ := field("type", "text", "tasks.type", t.typ)
 	typ.List = "types"
