@@ -20,6 +20,7 @@ const (
 type statistics struct {
 	*core
 	timer *time.Timer
+	late  map[int64]models.Instant // the schedules that were due at the last look, with their times, by id
 }
 
 type measure struct{}
@@ -96,9 +97,15 @@ func (s *statistics) lookAtSchedules(ctx context.Context) {
 		s.logger.Warn("the schedules that are due cannot be read", slog.Any("error", err))
 		return
 	}
-	overdue := make([]overdueSchedule, len(rows))
+	overdue, late := []overdueSchedule{}, make(map[int64]models.Instant, len(rows))
 	for i := range rows {
-		overdue[i] = overdueSchedule{name: rows[i].Name, due: rows[i].NextAt.Time()}
+		row := &rows[i]
+		// At a start much is due that the scheduler has not come to. By the next look it has had its turn.
+		if s.late[row.ID] == row.NextAt {
+			overdue = append(overdue, overdueSchedule{name: row.Name, due: row.NextAt.Time()})
+		}
+		late[row.ID] = row.NextAt
 	}
+	s.late = late
 	s.figures.overdue.Store(&overdue)
 }
