@@ -244,42 +244,42 @@ func (f *fake) Bulk(ctx context.Context, req actors.BulkRequest) (actors.BulkRep
 	if err := f.begin(ctx); err != nil {
 		return actors.BulkReport{}, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.bulks = append(f.bulks, req)
 	return actors.BulkReport{ID: 5, Matched: 3, Done: 2, Skipped: []actors.Skip{{ID: 9, Code: "running", Reason: "it runs"}}, SkippedTotal: 1}, nil
 }
 
-func (f *fake) typeChange(ctx context.Context, typ string, c actors.Change) error {
+// typeChange makes a change of a type under the lock.
+func (f *fake) typeChange(ctx context.Context, typ string, c actors.Change, set func()) error {
 	if err := f.begin(ctx); err != nil {
 		return err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if _, ok := f.registry.Lookup(typ); !ok {
 		return actors.ErrUnknownType
 	}
 	f.changes = append(f.changes, c)
+	set()
 	return nil
 }
 
 func (f *fake) Pause(ctx context.Context, typ string, c actors.Change) error {
-	err := f.typeChange(ctx, typ, c)
-	if err == nil {
-		f.paused[typ] = c
-	}
-	return err
+	return f.typeChange(ctx, typ, c, func() { f.paused[typ] = c })
 }
 
 func (f *fake) Resume(ctx context.Context, typ string, c actors.Change) error {
-	err := f.typeChange(ctx, typ, c)
-	delete(f.paused, typ)
-	return err
+	return f.typeChange(ctx, typ, c, func() { delete(f.paused, typ) })
 }
 
 func (f *fake) Resize(ctx context.Context, typ string, n int, c actors.Change) error {
-	err := f.typeChange(ctx, typ, c)
-	f.sizes[typ] = n
-	return err
+	return f.typeChange(ctx, typ, c, func() { f.sizes[typ] = n })
 }
 
 func (f *fake) Pool(typ string) (actors.PoolStatus, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	d, ok := f.registry.Lookup(typ)
 	if !ok {
 		return actors.PoolStatus{}, false
@@ -324,6 +324,8 @@ func (f *fake) Task(_ context.Context, id int64) (models.Task, error) {
 }
 
 func (f *fake) Attempts(_ context.Context, id int64) ([]models.Attempt, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var all []models.Attempt
 	for _, a := range f.attempts {
 		if a.TaskID == id {
@@ -361,6 +363,8 @@ func (f *fake) List(_ context.Context, q models.Filter, limit int) (models.Page,
 }
 
 func (f *fake) Logs(_ context.Context, id int64, attempt, after, limit int) ([]models.LogLine, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var lines []models.LogLine
 	for _, l := range f.logs {
 		if l.TaskID == id && l.Attempt == attempt && l.Seq > after && len(lines) < limit {
@@ -370,9 +374,15 @@ func (f *fake) Logs(_ context.Context, id int64, attempt, after, limit int) ([]m
 	return lines, f.readErr
 }
 
-func (f *fake) Counts(context.Context) ([]models.Count, error) { return f.counts, f.readErr }
+func (f *fake) Counts(context.Context) ([]models.Count, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.counts, f.readErr
+}
 
 func (f *fake) MinuteStats(_ context.Context, from, to models.Instant) ([]models.MinuteStat, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.reads.Add(1)
 	var rows []models.MinuteStat
 	for _, m := range f.minutes {
@@ -402,6 +412,8 @@ var errSecret = errors.New("open /var/secret/reax.db: no such table: hunter2")
 func (f *fake) Why(context.Context, *models.Task) (actors.Why, error) { return f.why, f.whyErr }
 
 func (f *fake) LatestAttempts(_ context.Context, id int64, before, limit int) ([]models.Attempt, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var all []models.Attempt
 	for _, a := range f.attempts {
 		if a.TaskID == id && (before <= 0 || a.Attempt < before) {
@@ -412,6 +424,8 @@ func (f *fake) LatestAttempts(_ context.Context, id int64, before, limit int) ([
 }
 
 func (f *fake) LogTail(_ context.Context, id int64, attempt, before, limit int) ([]models.LogLine, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var lines []models.LogLine
 	for _, l := range f.logs {
 		if l.TaskID == id && l.Attempt == attempt && (before <= 0 || l.Seq < before) {
@@ -422,6 +436,8 @@ func (f *fake) LogTail(_ context.Context, id int64, attempt, before, limit int) 
 }
 
 func (f *fake) AuditOf(_ context.Context, target, id string, limit int) ([]models.Audit, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var found []models.Audit
 	for _, a := range slices.Backward(f.audit) {
 		if a.Target == target && a.TargetID == id && len(found) < limit {
