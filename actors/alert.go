@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,7 +112,13 @@ func (r *Runtime) TestReceiver(ctx context.Context, name string, c Change) (mode
 	if err != nil {
 		return models.Task{}, fmt.Errorf("writing a test message: %w", err)
 	}
-	made, err := r.Enqueue(ctx, EnqueueRequest{Type: tasks.NoticeType, Params: params, By: c.By})
+	after, err := json.Marshal(map[string]string{"receiver": name})
+	if err != nil {
+		return models.Task{}, fmt.Errorf("noting a test message: %w", err)
+	}
+	made, err := r.enqueueOne(ctx, &EnqueueRequest{Type: tasks.NoticeType, Params: params, By: c.By}, func(tx *models.Tx, made *models.Task) error {
+		return tx.Audited(c.actor(), models.Audit{Action: "test", Target: "task", TargetID: strconv.FormatInt(made.ID, 10), After: string(after)})
+	})
 	return made.Task, err
 }
 

@@ -125,8 +125,12 @@ func TestAReceiverThatFailsMakesNoMoreAlerts(t *testing.T) {
 			AlertRule{Name: "waits", AlertSpec: models.AlertSpec{Kind: models.AlertWait, Limit: int64(time.Second)}},
 			AlertRule{Name: "slow", AlertSpec: models.AlertSpec{Kind: models.AlertSlow, Samples: 1}},
 		))
-		_, err := f.TestReceiver(t.Context(), "ops", Change{By: "ann"})
+		sent, err := f.TestReceiver(t.Context(), "ops", Change{By: "ann"})
 		require.NoError(t, err)
+		trail, err := f.store.AuditOf(t.Context(), "task", fmt.Sprint(sent.ID), 10)
+		require.NoError(t, err)
+		require.Len(t, trail, 1)
+		require.Equal(t, `test by ann {"receiver":"ops"}`, trail[0].Action+" by "+trail[0].Actor+" "+trail[0].After)
 		require.NoError(t, f.Pause(t.Context(), "work", Change{By: "ann"}))
 		pass(2 * time.Minute)
 		require.Equal(t, map[models.State]int{models.StateFailed: 1}, f.states(tasks.NoticeType))

@@ -193,6 +193,9 @@ func (b *batch) writeOne(tx *models.Tx, o op) error {
 		}
 	case *EnqueueTasks:
 		b.answers = append(b.answers, answer{o.sender, &TasksEnqueued{}})
+		if m.Then != nil {
+			return m.Then(tx)
+		}
 	case *ReleaseTasks:
 		b.answers = append(b.answers, answer{o.sender, &TasksReleased{N: len(m.IDs)}})
 	default:

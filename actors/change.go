@@ -78,20 +78,11 @@ func (r *Runtime) Repeat(ctx context.Context, id int64, params json.RawMessage, 
 	if err != nil {
 		return Enqueued{}, fmt.Errorf("reading the tags of task %d: %w", id, err)
 	}
-	made, err := r.Enqueue(ctx, req)
-	if err == nil && !made.Duplicate {
-		r.auditRepeat(id, made.Task.ID, c)
-	}
-	return made, err
-}
-
-// auditRepeat notes who had a task made from another one, and why. It comes second: the task is accepted by then, and knows
-// by whom it was enqueued and from which one, so that its caller must not be told that it failed.
-func (r *Runtime) auditRepeat(id, made int64, c Change) {
-	entry := models.Audit{Action: "repeat", Target: "task", TargetID: strconv.FormatInt(id, 10), After: fmt.Sprintf(`{"task":"%d"}`, made)}
-	r.sys.Root.Send(r.journal, &WriteRecord{Ctx: context.Background(), Do: func(tx *models.Tx) (any, error) {
-		return nil, tx.Audited(c.actor(), entry)
-	}})
+	return r.enqueueOne(ctx, &req, func(tx *models.Tx, made *models.Task) error {
+		return tx.Audited(c.actor(), models.Audit{
+			Action: "repeat", Target: "task", TargetID: strconv.FormatInt(id, 10), After: fmt.Sprintf(`{"task":"%d"}`, made.ID),
+		})
+	})
 }
 
 // Pause stops a type from starting tasks; what runs goes on. It outlives restarts. It fails with ErrUnknownType or

@@ -23,11 +23,25 @@ const enqueueFar = 10 * 365 * 24 * time.Hour
 // Enqueue checks a task, makes it durable and returns it. When it returns without an error the task is on the disk. It
 // fails with ErrUnknownType, *tasks.InvalidError, *TooLargeError, ErrUnavailable or ErrStopped.
 func (r *Runtime) Enqueue(ctx context.Context, req EnqueueRequest) (Enqueued, error) {
-	t, err := r.prepare(&req)
+	return r.enqueueOne(ctx, &req, nil)
+}
+
+// enqueueOne is Enqueue with an entry for the audit, which is written with the task or not at all.
+func (r *Runtime) enqueueOne(ctx context.Context, req *EnqueueRequest, audit func(tx *models.Tx, made *models.Task) error) (Enqueued, error) {
+	t, err := r.prepare(req)
 	if err != nil {
 		return Enqueued{}, err
 	}
-	if err := r.persist(ctx, []*models.NewTask{t}); err != nil {
+	var then func(*models.Tx) error
+	if audit != nil {
+		then = func(tx *models.Tx) error {
+			if t.Held != nil {
+				return nil // nothing was made
+			}
+			return audit(tx, &t.Task)
+		}
+	}
+	if err := r.persist(ctx, []*models.NewTask{t}, then); err != nil {
 		return Enqueued{}, err
 	}
 	return enqueued(t), nil
@@ -54,7 +68,7 @@ func (r *Runtime) EnqueueBatch(ctx context.Context, reqs []EnqueueRequest) ([]En
 	if len(batch) == 0 {
 		return nil, nil
 	}
-	if err := r.persist(ctx, batch); err != nil {
+	if err := r.persist(ctx, batch, nil); err != nil {
 		return nil, err
 	}
 	out := make([]Enqueued, len(batch))
@@ -72,9 +86,9 @@ func enqueued(t *models.NewTask) Enqueued {
 }
 
 // persist hands tasks to the journal and waits until they are durable.
-func (r *Runtime) persist(ctx context.Context, batch []*models.NewTask) error {
+func (r *Runtime) persist(ctx context.Context, batch []*models.NewTask, then func(*models.Tx) error) error {
 	began := time.Now()
-	_, err := ask[*TasksEnqueued](ctx, r, &EnqueueTasks{Ctx: ctx, Tasks: batch})
+	_, err := ask[*TasksEnqueued](ctx, r, &EnqueueTasks{Ctx: ctx, Tasks: batch, Then: then})
 	r.traceEnqueued(batch, began, err)
 	return err
 }

@@ -24,6 +24,7 @@ type (
 	EnqueueTasks struct {
 		Ctx   context.Context
 		Tasks []*models.NewTask
+		Then  func(*models.Tx) error // writes what belongs to the tasks, in their transaction; nil for nothing
 	}
 	// ClaimTasks asks to make candidates running; the queue is told with *TasksClaimed.
 	ClaimTasks struct{ Candidates []models.Candidate }
