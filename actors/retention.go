@@ -15,6 +15,7 @@ const (
 	retentionPause   = time.Hour
 	retentionStep    = 500 // rows in one transaction, so that nobody waits long behind it
 	retentionBreath  = 20 * time.Millisecond
+	retentionShare   = 3 // pauses are this many times as long as the steps before them
 	retentionRead    = 5 * time.Second
 	retentionMinutes = 90 * 24 * time.Hour // of minute statistics
 	retentionAudit   = 5000                // entries of the audit in one transaction; they are small
@@ -24,8 +25,9 @@ const (
 type retention struct {
 	*core
 	timer *time.Timer
-	after int64 // the walk has come this far
-	gone  int64 // deleted in this walk
+	after int64     // the walk has come this far
+	gone  int64     // deleted in this walk
+	asked time.Time // when the journal was last asked to delete
 }
 
 type sweep struct{}
@@ -45,7 +47,7 @@ func (r *retention) Receive(c actor.Context) {
 		r.step(c)
 	case *TasksPurged:
 		r.gone += m.N
-		r.rearm(c, retentionBreath)
+		r.rearm(c, breathAfter(time.Since(r.asked)))
 	case *RecordWritten:
 		n, _ := m.Value.(int64)
 		r.auditSwept(c, n)
@@ -59,6 +61,12 @@ func (r *retention) Receive(c actor.Context) {
 
 func (r *retention) rearm(c actor.Context, d time.Duration) {
 	r.timer = after(c, d, &sweep{})
+}
+
+// breathAfter is the pause after a step that took so long. A slow step means that others wait for the disk too, so that
+// deleting takes a quarter of its time at most.
+func breathAfter(took time.Duration) time.Duration {
+	return max(retentionBreath, retentionShare*took)
 }
 
 // step walks ids upwards from the oldest: creation times ascend with them, so the walk ends at the first young task.
@@ -94,6 +102,7 @@ func (r *retention) step(c actor.Context) {
 		r.rearm(c, retentionBreath)
 		return
 	}
+	r.asked = now
 	c.Request(r.journal, &PurgeTasks{IDs: doomed, Minutes: models.At(now.Add(-retentionMinutes))})
 }
 

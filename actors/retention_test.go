@@ -81,3 +81,9 @@ func TestRetentionOfTheAuditDeletesWhatIsOldAndNothingElse(t *testing.T) {
 		require.Equal(t, []string{"young"}, entries())
 	})
 }
+
+func TestRetentionGivesWayWhereTheDiskIsSlow(t *testing.T) {
+	require.Equal(t, retentionBreath, breathAfter(0))
+	require.Equal(t, retentionBreath, breathAfter(retentionBreath/retentionShare))
+	require.Equal(t, 3*time.Second, breathAfter(time.Second), "three quarters of the time are for the others")
+}
