@@ -42,6 +42,7 @@ func (f *fixture) bulkRun(id int64) models.BulkRun {
 }
 
 func TestABulkRunDoesWhatWasPlannedAndNoMore(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := failing(t, Options{})
 		f.enqueueMany(several("work", 1200))
@@ -71,6 +72,7 @@ func TestABulkRunDoesWhatWasPlannedAndNoMore(t *testing.T) {
 // A bulk action loses its actor, and then its process, again and again: it ends all the same, takes the time that it was
 // given, and no task is retried twice.
 func TestASpreadBulkRunOutlivesItsActorAndItsProcess(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		var crash atomic.Bool
 		const n = 600
@@ -112,6 +114,7 @@ func TestASpreadBulkRunOutlivesItsActorAndItsProcess(t *testing.T) {
 
 // The step was written, and its answer was lost with the actor before and after; the journal crashed with one too.
 func TestAStepThatWasWrittenIsNotDoneAgain(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		var crashes atomic.Int64
 		f := failing(t, Options{fault: func(kind string, m any) {
@@ -134,6 +137,7 @@ func TestAStepThatWasWrittenIsNotDoneAgain(t *testing.T) {
 }
 
 func TestABulkRunIsStoppedWhereItIs(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := failing(t, Options{})
 		f.enqueueMany(several("work", 600))
@@ -204,6 +208,7 @@ func TestACorrectedCopyRunsInPlaceOfWhatFailed(t *testing.T) {
 
 // Who no longer waits for the answer of a bulk action has not stopped it.
 func TestABulkActionGoesOnWithoutItsCaller(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := failing(t, Options{})
 		f.enqueueMany(several("work", 1200))

@@ -13,6 +13,7 @@ import (
 )
 
 func TestABulkActionTakesWhatItsFilterShowedAndSaysWhatItLeft(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		const n = 12_000
 		policy := quick()

@@ -15,6 +15,7 @@ import (
 )
 
 func TestATaskThatHasNotStartedNeverStartsOnceItIsCancelled(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		policy := tasks.DefaultPolicy()
 		policy.Concurrency = 1
@@ -60,6 +61,7 @@ func TestATaskThatHasNotStartedNeverStartsOnceItIsCancelled(t *testing.T) {
 }
 
 func TestARunningTaskIsStoppedWithinTwoSecondsAndNotRetried(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := start(t, registryOf(t, quick(), map[string]handler{"work": waits(time.Minute)}), Options{})
 		task := f.enqueue("work")

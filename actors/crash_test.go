@@ -49,6 +49,7 @@ func (c *crasher) count() int {
 
 // TestCrashOfAnyActorLosesAndDoublesNothing crashes each kind of actor at each of its messages while tasks are in flight.
 func TestCrashOfAnyActorLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
 	for _, c := range []*crasher{
 		{kind: "journal", message: "*actors.EnqueueTasks", step: 2, most: 3},
 		{kind: "journal", message: "*actors.ClaimTasks", step: 3, most: 5},
@@ -88,6 +89,7 @@ func TestCrashOfAnyActorLosesAndDoublesNothing(t *testing.T) {
 // TestCrashesOfManyActorsTogetherLoseAndDoubleNothing crashes queue, scheduler, a pool and housekeeping while 1,000 tasks
 // are in flight.
 func TestCrashesOfManyActorsTogetherLoseAndDoubleNothing(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		survives(t, 1_000,
 			&crasher{kind: "queue", message: "*actors.TasksClaimed", step: 5, most: 3},

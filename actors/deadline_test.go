@@ -130,6 +130,7 @@ func TestALateOutcomeNeverOverwritesALaterRun(t *testing.T) {
 }
 
 func TestALongTaskWithoutATimeoutRunsOnce(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		runs := newTally()
 		f := start(t, registryOf(t, quick(), map[string]handler{"work": func(ctx context.Context, p json.RawMessage) (json.RawMessage, error) {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestGaugesKeepAnHourByTheMinute(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := start(t, registryOf(t, quick(), map[string]handler{"work": waits(time.Hour)}), Options{})
 		f.enqueueMany(several("work", 10))

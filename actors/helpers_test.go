@@ -336,3 +336,14 @@ func (c *tallyOf) moreThanOnce() []int64 {
 
 // takes is work that lasts for a while. In a bubble that is no real time, and outside of one it must not be called.
 func takes(d time.Duration) { time.Sleep(d) }
+
+// elapsed is time.After, without a timer when there is nothing to wait for: the race detector crashes when several goroutines
+// of one bubble take from timers that are due already.
+func elapsed(d time.Duration) <-chan time.Time {
+	if d > 0 {
+		return time.After(d)
+	}
+	now := make(chan time.Time)
+	close(now)
+	return now
+}

@@ -179,6 +179,7 @@ func TestLanesGiveWhatAWalkOverAllTasksWouldGive(t *testing.T) {
 
 // TestALaneOfMoreThanTheWindowRunsInOrder: the rest is read from the ledger as the window drains.
 func TestALaneOfMoreThanTheWindowRunsInOrder(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		const n, workers = laneWindow + laneWindow/5 + 100, 20
 		policy := quick()

@@ -77,6 +77,7 @@ func TestFiguresAgreeWithTheLedgerAtRest(t *testing.T) {
 }
 
 func TestCountersNeverGoDownWhileTasksRun(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := start(t, registryOf(t, quick(), map[string]handler{"good": waits(time.Millisecond)}), Options{})
 		ctx, stop := context.WithCancel(t.Context())
@@ -172,6 +173,7 @@ func TestARunIsAnExampleOfItsBucket(t *testing.T) {
 }
 
 func TestWhatBecameOfSchedulesIsCounted(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		clock := &shiftedClock{}
 		f := start(t, instantly(t), Options{now: clock.now})

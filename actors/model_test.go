@@ -67,6 +67,7 @@ func moves(t *rapid.T) []move {
 // order, on a clock of its own. A process dies between two commits of the journal: the next one gets the files as they
 // were then.
 func TestTheRuntimeDoesWhatAModelWould(t *testing.T) {
+	t.Parallel()
 	fewer(t, 12)
 	folders, walks := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -237,7 +238,7 @@ func (m *model) handle(ctx context.Context, params json.RawMessage) (json.RawMes
 	s := script[min(run.Attempt, len(script))-1]
 	ends := s.Ends
 	select {
-	case <-time.After(s.For):
+	case <-elapsed(s.For):
 	case <-ctx.Done():
 		ends = "stopped"
 	}

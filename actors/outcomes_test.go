@@ -66,6 +66,7 @@ func endings() []ending {
 }
 
 func TestEveryWayToEndIsAccountedOnceAndLeavesAllWorkers(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		const workers, n = 8, 10_000
 		kinds := map[string]ending{}

@@ -268,6 +268,9 @@ func (q *queue) pick(t *typeQueue, now models.Instant, wanted []models.Candidate
 	rule := promotion{q.opts.PromoteBase, q.opts.PromoteStep}
 	for n := t.free(); n > 0; n-- {
 		q.refill(t)
+		if s, ok := q.settings.Get(t.name); ok && s.Paused {
+			break // paused while the ledger was read, which then may have given tasks that came after
+		}
 		lane, lifted := t.waiting.next(now, rule)
 		if lane == nil {
 			break

@@ -13,6 +13,7 @@ import (
 )
 
 func TestRetentionDeletesByStateAndAgeAndNothingUnfinished(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		policy := tasks.DefaultPolicy()
 		policy.Concurrency, policy.MaxRetries = 50, 0
@@ -62,6 +63,7 @@ func TestRetentionDeletesByStateAndAgeAndNothingUnfinished(t *testing.T) {
 }
 
 func TestRetentionOfTheAuditDeletesWhatIsOldAndNothingElse(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := start(t, registryOf(t, tasks.DefaultPolicy(), map[string]handler{"work": func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }}),
 			Options{Retention: Retention{Audit: 2 * time.Hour}})

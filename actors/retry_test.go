@@ -23,6 +23,7 @@ func between(t *testing.T, least, d time.Duration, what string, args ...any) {
 }
 
 func TestRetriesComeAfter10_20_40_80_120_120SecondsFromTheFailure(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		policy := tasks.DefaultPolicy()
 		policy.MaxRetries = 6
@@ -81,6 +82,7 @@ func TestMaxRetriesIsRunsAfterTheFirst(t *testing.T) {
 }
 
 func TestWhatAnErrorSaysAboutRetrying(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		err    error
 		marked bool // only what is marked is retried
@@ -137,6 +139,7 @@ func (p *hostilePointer) Error() string { return p.text }
 
 // TestTasksThatFailTogetherDoNotComeBackTogether: the spread grows with the wait, and nothing comes too early.
 func TestTasksThatFailTogetherDoNotComeBackTogether(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		const n = 500
 		policy := tasks.DefaultPolicy()

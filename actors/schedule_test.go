@@ -63,6 +63,7 @@ func TestDelayedTasksStartInTheirTimeAndOnceAlsoOverARestart(t *testing.T) {
 }
 
 func TestATaskForTomorrowRunsTomorrow(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		var at atomic.Int64
 		f := start(t, registryOf(t, quick(), map[string]handler{"work": func(context.Context, json.RawMessage) (json.RawMessage, error) {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestAClockThatJumpsForwardFollowsTheMissedPolicy(t *testing.T) {
+	t.Parallel()
 	for policy, want := range map[string][2]int64{models.MissedRunOnce: {1, 119}, models.MissedSkip: {1, 119}, models.MissedRunAll: {100, 20}} {
 		t.Run(policy, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -47,6 +48,7 @@ func TestAMachineThatSleepsRunsWhatFellDueWhenItWakes(t *testing.T) {
 }
 
 func TestAClockThatIsSetBackRepeatsNothingThatRan(t *testing.T) {
+	t.Parallel()
 	for _, restart := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
 			clock := &shiftedClock{}
@@ -77,6 +79,7 @@ func TestAClockThatIsSetBackRepeatsNothingThatRan(t *testing.T) {
 
 // TestAClockThatWasWrongForAWhile goes two hours forward for five minutes, and back.
 func TestAClockThatWasWrongForAWhile(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		clock := &shiftedClock{}
 		f := start(t, instantly(t), Options{now: clock.now})

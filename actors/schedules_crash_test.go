@@ -14,6 +14,7 @@ import (
 
 // TestACrashBetweenAnyTwoStepsKeepsOneTaskAnOccurrence crashes each actor on the way at each of its messages.
 func TestACrashBetweenAnyTwoStepsKeepsOneTaskAnOccurrence(t *testing.T) {
+	t.Parallel()
 	for _, c := range []*crasher{
 		{kind: "scheduler", message: "*actors.look", step: 1, most: 2},
 		{kind: "scheduler", message: "*actors.look", step: 7, most: 5},
@@ -62,6 +63,7 @@ func TestACrashBetweenAnyTwoStepsKeepsOneTaskAnOccurrence(t *testing.T) {
 // TestAProcessThatDiesBetweenTheStepsLeavesAllOrNothing: before the commit nothing has happened, and after it everything
 // although nobody was told.
 func TestAProcessThatDiesBetweenTheStepsLeavesAllOrNothing(t *testing.T) {
+	t.Parallel()
 	for _, committed := range []bool{false, true} {
 		t.Run(fmt.Sprint(committed), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -102,6 +104,7 @@ func TestAProcessThatDiesBetweenTheStepsLeavesAllOrNothing(t *testing.T) {
 
 // TestALedgerThatCannotBeWrittenDelaysOccurrencesAndDoublesNone: another process holds the lock for a minute.
 func TestALedgerThatCannotBeWrittenDelaysOccurrencesAndDoublesNone(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := start(t, instantly(t), Options{})
 		f.plan(func(s *ScheduleSpec) { s.Cron, s.Overlap = "* * * * *", models.OverlapAllow })

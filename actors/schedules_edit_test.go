@@ -24,6 +24,7 @@ func (f *fixture) edit(change func(*SchedulePatch)) models.Schedule {
 }
 
 func TestChangingTheTimesFiresNothingAndLooksForward(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		until(at(13, 20, 0))
 		f := start(t, instantly(t), Options{})
@@ -53,6 +54,7 @@ func TestChangingTheTimesFiresNothingAndLooksForward(t *testing.T) {
 }
 
 func TestAPausedScheduleMissesNothingAndResumesWithItsNextTime(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		until(at(0, 50, 0))
 		f := start(t, instantly(t), Options{})

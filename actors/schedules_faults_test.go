@@ -55,6 +55,7 @@ func TestParametersThatNoLongerFitAreAnErrorOfTheirOccurrence(t *testing.T) {
 
 // TestOneBrokenStoredScheduleShowsItsErrorWhileOthersRun: it is not due for months, and shows it all the same.
 func TestOneBrokenStoredScheduleShowsItsErrorWhileOthersRun(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := start(t, instantly(t), Options{})
 		for i := range 2*scheduleVerify + 10 {

@@ -81,6 +81,7 @@ func TestAFileWithABadScheduleChangesNothing(t *testing.T) {
 // TestWhatTheFileSaysComesBeforeAnythingFires: a schedule that was due while the server was down, and that the file no
 // longer has, or has otherwise now, must not run as it was once more.
 func TestWhatTheFileSaysComesBeforeAnythingFires(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		gone := ScheduleSpec{Name: "gone", Task: "work", Every: time.Second}
 		changed := ScheduleSpec{Name: "changed", Task: "work", Every: time.Second}

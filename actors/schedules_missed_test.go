@@ -42,6 +42,7 @@ func TestAScheduleRunsAtEachOfItsTimesOnceAndInTime(t *testing.T) {
 
 // TestMissedRunsFollowThePolicy: the process is down for ten minutes and a half.
 func TestMissedRunsFollowThePolicy(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		policy string
 		made   []time.Time
@@ -112,6 +113,7 @@ func TestMissedRunsFollowThePolicy(t *testing.T) {
 }
 
 func TestALongOutageIsMadeUpForWithinLimits(t *testing.T) {
+	t.Parallel()
 	for policy, tasks := range map[string]int{models.MissedRunOnce: 1, models.MissedSkip: 0, models.MissedRunAll: MaxCatchUp} {
 		t.Run(policy, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -155,6 +157,7 @@ func TestADailyTimeIsKeptByAProcessThatWasDownAroundIt(t *testing.T) {
 }
 
 func TestAOneOffThatWasMissedFollowsThePolicyToo(t *testing.T) {
+	t.Parallel()
 	for policy, runs := range map[string]int{models.MissedRunOnce: 1, models.MissedRunAll: 1, models.MissedSkip: 0} {
 		inBubble(t, func(t *testing.T) {
 			f := start(t, instantly(t), Options{})
@@ -174,6 +177,7 @@ func TestAOneOffThatWasMissedFollowsThePolicyToo(t *testing.T) {
 }
 
 func TestThreeRestartsInsideAMinuteRunItOnce(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := start(t, instantly(t), Options{})
 		f.plan(func(s *ScheduleSpec) { s.Cron = "* * * * *" })
@@ -191,6 +195,7 @@ func TestThreeRestartsInsideAMinuteRunItOnce(t *testing.T) {
 }
 
 func TestARestartAtTheDueSecondRunsItOnce(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := start(t, instantly(t), Options{})
 		f.plan(func(s *ScheduleSpec) { s.Cron = "* * * * *" })

@@ -13,6 +13,7 @@ import (
 
 // Each task of type slow takes ten minutes, and the schedule wants one every three.
 func TestOverlapFollowsThePolicy(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		policy            string
 		made              []int // minutes
@@ -55,6 +56,7 @@ func TestOverlapFollowsThePolicy(t *testing.T) {
 }
 
 func TestQueuedOccurrencesSurviveARestart(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		f := start(t, instantly(t), Options{ShutdownGrace: time.Second})
 		f.plan(func(s *ScheduleSpec) { s.Task, s.Every, s.Overlap = "slow", 4*time.Minute, models.OverlapQueueOne })

@@ -48,6 +48,7 @@ func TestEveryOccurrenceIsRunOrMissedAndNoneBoth(t *testing.T) {
 // TestAnyOrderOfEventsKeepsTheBooks fires schedules of all policies on a real ledger, with the clock going forward, back
 // and in leaps, tasks ending or not, pauses, and firings that are lost, late or sent twice.
 func TestAnyOrderOfEventsKeepsTheBooks(t *testing.T) {
+	t.Parallel()
 	round := 0
 	registry := instantly(t)
 	folder := t.TempDir()

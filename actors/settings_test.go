@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,7 +61,35 @@ func TestPauseHoldsFromItsAnswerOn(t *testing.T) {
 	})
 }
 
+func TestPauseHoldsForWhatTheQueueIsReadingMeanwhile(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var known, held atomic.Bool
+		reading, goOn := make(chan struct{}), make(chan struct{})
+		f := start(t, registryOf(t, quick(), map[string]handler{"work": waits(0)}), Options{fault: func(kind string, message any) {
+			switch message.(type) {
+			case *PoolReported:
+				known.Store(true)
+			case *dispatch:
+				if known.Load() && held.CompareAndSwap(false, true) {
+					close(reading)
+					<-goOn
+				}
+			}
+		}})
+		<-reading
+		require.NoError(t, f.Pause(t.Context(), "work", Change{}))
+		task := f.enqueue("work")
+		close(goOn)
+		pass(time.Second)
+		require.Zero(t, f.task(task.ID).Attempt)
+		require.NoError(t, f.Resume(t.Context(), "work", Change{}))
+		pass(time.Second)
+		require.Equal(t, models.StateSuccess, f.task(task.ID).State)
+	})
+}
+
 func TestAResizedPoolRunsAsManyAsItSaysAndNeverMore(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		var in gauge
 		registry := registryOf(t, quick(), map[string]handler{"work": func(ctx context.Context, p json.RawMessage) (json.RawMessage, error) {

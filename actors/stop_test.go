@@ -21,7 +21,7 @@ import (
 func waits(d time.Duration) handler {
 	return func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 		select {
-		case <-time.After(d):
+		case <-elapsed(d):
 			return nil, nil
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -211,6 +211,7 @@ func TestDrainGivesUpWithItsCallerAndGoesOn(t *testing.T) {
 
 // TestStopAtAnyMomentLosesNothing stops while tasks come and go: what was accepted is there, and nothing is left running.
 func TestStopAtAnyMomentLosesNothing(t *testing.T) {
+	t.Parallel()
 	for i := range 25 {
 		inBubble(t, func(t *testing.T) {
 			f := start(t, registryOf(t, quick(), map[string]handler{"work": waits(3 * time.Millisecond)}), Options{})

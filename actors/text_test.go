@@ -18,6 +18,7 @@ import (
 
 // TestBadTextNeverKeepsARunFromEnding: whatever a handler comes back with, its state is written.
 func TestBadTextNeverKeepsARunFromEnding(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("a€", 500<<10) // 2 MB, and letters of three bytes at every cut
 	for name, c := range map[string]struct {
 		result string

@@ -31,6 +31,8 @@ type Completion struct {
 	Suspected  string // set when the run may have to be repeated although it did its work
 	CrashCount int    // crashes counted so far, this one included; 0 leaves the row's number
 	Written    bool   // set by Finish when a success at the first try is in its row; Ended has the others
+
+	normal string // of Error, once it was asked for
 }
 
 // Ended is a run whose end has been written, and was not a first-try success: those need no further thought.
@@ -44,7 +46,7 @@ type Ended struct {
 func (tx *Tx) Finish(done []*Completion) ([]Ended, error) {
 	var bare, rich, other []*Completion
 	for _, c := range done {
-		c.Written = false // an earlier transaction with it may have failed
+		c.Written, c.normal = false, "" // an earlier transaction with it may have failed
 		switch {
 		case c.State != StateSuccess || c.Attempt != 1:
 			other = append(other, c)
@@ -202,7 +204,14 @@ func (c *Completion) fingerprint() string {
 	if c.Error == "" {
 		return ""
 	}
-	return Fingerprint(c.Type, c.ErrorKind, c.Error)
+	return fingerprintOf(c.Type, c.ErrorKind, c.normalised())
+}
+
+func (c *Completion) normalised() string {
+	if c.normal == "" {
+		c.normal = NormaliseMessage(c.Error)
+	}
+	return c.normal
 }
 
 func (tx *Tx) noteFinish(c *Completion, state State) {

@@ -33,7 +33,7 @@ func (tx *Tx) grouped(c *Completion) {
 		return
 	}
 	g := tx.group(groupKey{c.Type, fingerprint})
-	g.Kind, g.Message = c.ErrorKind, CutText(NormaliseMessage(c.Error), errorMessageBytes)
+	g.Kind, g.Message = c.ErrorKind, CutText(c.normalised(), errorMessageBytes)
 	g.N++
 }
 

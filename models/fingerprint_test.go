@@ -54,5 +54,10 @@ func FuzzNormaliseMessage(f *testing.F) {
 		require.NotRegexp(t, `[0-9]`, got)
 		require.Equal(t, got, NormaliseMessage(message))
 		require.LessOrEqual(t, len(got), 6*normalisedLimit)
+		all, _ := cleanHead(message, normalisedLimit)
+		for _, p := range placeholders {
+			all = p.pattern.ReplaceAllString(all, p.mark)
+		}
+		require.Equal(t, strings.TrimSpace(all), got, "no pattern is left out that would have found something")
 	})
 }

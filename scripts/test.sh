@@ -86,9 +86,11 @@ step "go vet" go vet ./...
 step "lint" lint run
 if [ -f bench/go.mod ]; then step "bench is sound" bench_builds; fi
 
-# Last, so that the number of tests is the last thing to read.
+# Last, so that the number of tests is the last thing to read. One package more at a time than there are processors, since
+# those that wait for a browser or a killed server leave one idle. Vet has had its step.
 say "tests"
-go tool -modfile=tools.mod gotestsum --format standard-quiet -- -race -timeout 15m "$@" ./... || failed+=(tests)
+go tool -modfile=tools.mod gotestsum --format standard-quiet -- \
+	-race -vet=off -p $(($(nproc) + 1)) -timeout 15m "$@" ./... || failed+=(tests)
 
 if [ ${#failed[@]} -gt 0 ]; then
 	printf '\nFAILED: %s\n' "$(IFS=,; echo "${failed[*]}")"
