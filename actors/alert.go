@@ -116,7 +116,7 @@ func (r *Runtime) TestReceiver(ctx context.Context, name string, c Change) (mode
 	if err != nil {
 		return models.Task{}, fmt.Errorf("noting a test message: %w", err)
 	}
-	made, err := r.enqueueOne(ctx, &EnqueueRequest{Type: tasks.NoticeType, Params: params, By: c.By}, func(tx *models.Tx, made *models.Task) error {
+	made, err := r.enqueueOne(ctx, &EnqueueRequest{Type: tasks.NoticeType, Params: params, By: c.By, own: true}, func(tx *models.Tx, made *models.Task) error {
 		return tx.Audited(c.actor(), models.Audit{Action: "test", Target: "task", TargetID: strconv.FormatInt(made.ID, 10), After: string(after)})
 	})
 	return made.Task, err

@@ -90,7 +90,7 @@ func (c *core) notices(a *models.Alert, event string, receivers []string) []*mod
 			continue
 		}
 		task, err := c.prepare(&EnqueueRequest{
-			Type: tasks.NoticeType, Params: params, UniqueKey: fmt.Sprintf("alert/%d/%s/%d/%s", a.ID, event, a.ToldAt, name), By: "alerts",
+			Type: tasks.NoticeType, Params: params, UniqueKey: fmt.Sprintf("alert/%d/%s/%d/%s", a.ID, event, a.ToldAt, name), By: "alerts", own: true,
 		})
 		if err != nil {
 			c.logger.Warn("a message about an alert cannot be made", "rule", a.Rule, "receiver", name, "error", err)

@@ -72,6 +72,7 @@ func numbered(n int) func(*EnqueueRequest) {
 }
 
 func TestDeadTasksAreOneAlertAnErrorThroughRestartsAndCrashes(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		box := &mailbox{}
 		var crash atomic.Int64
@@ -134,6 +135,7 @@ func TestAReceiverThatFailsMakesNoMoreAlerts(t *testing.T) {
 		require.NoError(t, f.Pause(t.Context(), "work", Change{By: "ann"}))
 		pass(2 * time.Minute)
 		require.Equal(t, map[models.State]int{models.StateFailed: 1}, f.states(tasks.NoticeType))
+		require.Zero(t, f.Health().Finished5m, "nor do they count as runs that fail")
 		require.NoError(t, f.Pause(t.Context(), tasks.NoticeType, Change{By: "ann"}))
 		for range 5 {
 			_, err = f.TestReceiver(t.Context(), "ops", Change{By: "ann"})

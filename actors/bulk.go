@@ -139,8 +139,10 @@ func (r *Runtime) bulkPlan(ctx context.Context, req BulkRequest, starts bool) (m
 		if err := checkPatch(req.Patch); err != nil {
 			return plan, nil, err
 		}
-		if _, ok := r.registry.Lookup(plan.Type); !ok {
+		if def, ok := r.registry.Lookup(plan.Type); !ok {
 			return plan, nil, fmt.Errorf("%w: %q", ErrUnknownType, models.CutText(plan.Type, 200))
+		} else if def.Internal {
+			return plan, nil, tasks.Invalid("/filter/type", "own_type", def.Name)
 		}
 	}
 	ids, err := r.freeze(ctx, req)

@@ -71,13 +71,15 @@ func (r *Runtime) Repeat(ctx context.Context, id int64, params json.RawMessage, 
 	if !old.State.IsFinal() {
 		return Enqueued{}, &models.StateError{ID: id, State: old.State, Action: "repeat"}
 	}
-	if params == nil {
+	same := params == nil
+	if same {
 		params = json.RawMessage(old.Params)
 	}
 	req, err := repeatOf(&old, params, c.By)
 	if err != nil {
 		return Enqueued{}, fmt.Errorf("reading the tags of task %d: %w", id, err)
 	}
+	req.own = same // what reax has made may be made again as it was
 	return r.enqueueOne(ctx, &req, func(tx *models.Tx, made *models.Task) error {
 		return tx.Audited(c.actor(), models.Audit{
 			Action: "repeat", Target: "task", TargetID: strconv.FormatInt(id, 10), After: fmt.Sprintf(`{"task":"%d"}`, made.ID),

@@ -121,6 +121,9 @@ func (c *core) prepare(req *EnqueueRequest) (*models.NewTask, error) {
 	if len(req.Params) == 0 {
 		req.Params = json.RawMessage("{}")
 	}
+	if def.Internal && !req.own {
+		return nil, tasks.Invalid("/type", "own_type", def.Name)
+	}
 	var bad []tasks.FieldError
 	bad = append(bad, checkParams(def, req.Params)...)
 	policy := def.Policy

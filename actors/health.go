@@ -106,7 +106,7 @@ func (r *Runtime) Health() Health {
 	r.poolHealth(&h)
 	if late := r.opts.PromoteBase + 9*r.opts.PromoteStep; h.OldestWait > late {
 		wait := h.OldestWait.Round(time.Second)
-		h.degraded(cause(CauseWaiting, "n", h.Backlog, "wait", wait.String(), "busy", h.WorkersBusy, "total", h.WorkersTotal).from(first.Time()),
+		h.degraded(cause(CauseWaiting, "n", h.Backlog, "wait", wait, "busy", h.WorkersBusy, "total", h.WorkersTotal).from(first.Time()),
 			"%d tasks wait for a worker, the oldest of them for %s; %d of %d workers are busy.", h.Backlog, wait, h.WorkersBusy, h.WorkersTotal)
 	}
 	orphans := r.orphanTypes()

@@ -145,22 +145,32 @@ func TestAnActorThatHangsBringsHealthDown(t *testing.T) {
 func TestAScheduleThatNothingCameOfIsOverdue(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var hang atomic.Bool
-		f := start(t, instantly(t), Options{fault: func(kind string, _ any) {
+		box := &mailbox{}
+		opts := rulesOf(AlertRule{Name: "late", AlertSpec: models.AlertSpec{Kind: models.AlertMissed}})
+		opts.fault = func(kind string, _ any) {
 			if kind == "scheduler" && hang.CompareAndSwap(true, false) {
 				takes(10 * time.Minute)
 			}
-		}})
-		f.plan(func(s *ScheduleSpec) { s.Every = 5 * time.Minute })
+		}
+		f := start(t, box.watched(t), opts)
+		f.plan(func(s *ScheduleSpec) { s.Task, s.Cron = "work", "*/5 * * * *" })
 		pass(time.Second)
 		hang.Store(true)
-		pass(7 * time.Minute)
-		var codes []string
-		for _, c := range f.Health().Causes {
-			codes = append(codes, c.Code)
-		}
-		require.Contains(t, codes, CauseOverdue)
+		pass(5*time.Minute + 30*time.Second)
+		require.Zero(t, f.Figures().Schedules.Overdue, "half a minute is not late")
+		pass(90 * time.Second)
+		h := f.Health()
+		require.Equal(t, StatusDegraded, h.Status)
+		require.Equal(t, []string{CauseOverdue, CauseBusy}, []string{h.Causes[0].Code, h.Causes[1].Code})
+		require.Equal(t, at(0, 5, 0), h.Causes[0].Since.UTC())
+		require.Equal(t, "Schedule s was due at 2000-01-01T00:05:00Z and has not run.", h.Reasons[0])
 		require.Equal(t, 1, f.Figures().Schedules.Overdue)
+		require.Equal(t, []string{"begin late s 0"}, box.all())
 		pass(5 * time.Minute)
 		require.Zero(t, f.Figures().Schedules.Overdue)
+		require.Len(t, f.instants("s"), 1, "the scheduler came back, and ran what it had missed once")
+		pass(20 * time.Minute)
+		require.Equal(t, StatusOK, f.Health().Status)
+		require.Equal(t, []string{"end late s 0"}, box.all())
 	})
 }

@@ -28,6 +28,7 @@ type EnqueueRequest struct {
 	By          string // who asked, for the record
 
 	repeatedFrom int64
+	own          bool // reax itself makes the task, and not a person or a program
 }
 
 // Enqueued is the answer to one EnqueueRequest.

@@ -69,8 +69,11 @@ func (r *Runtime) checkSchedule(row *models.Schedule, bad []tasks.FieldError, no
 	if !slices.Contains([]string{models.OverlapSkip, models.OverlapAllow, models.OverlapQueueOne}, row.Overlap) {
 		fault("/overlap", "one_of", "skip, allow, queue_one")
 	}
-	if _, ok := r.registry.Lookup(row.Task); !ok {
+	if def, ok := r.registry.Lookup(row.Task); !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownType, models.CutText(row.Task, 200))
+	} else if def.Internal {
+		fault("/task", "own_type", def.Name)
+		return &tasks.InvalidError{Fields: bad}
 	}
 	next := now
 	table, err := timetableOf(row)

@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"reax/models"
+	"reax/tasks"
 )
 
 const (
@@ -57,6 +58,9 @@ func (s *statistics) measure(c actor.Context) {
 		var good, all int64
 		for i := range minutes {
 			m := &minutes[i]
+			if m.Type == tasks.NoticeType { // a receiver that is away is no trouble of the tasks
+				continue
+			}
 			good += m.Succeeded
 			all += m.Succeeded + m.Retried + m.Failed + m.Dead
 		}

@@ -21,7 +21,7 @@ type Definition struct {
 	Example     json.RawMessage // parameters that pass the schema, for people to start from
 	Policy      Policy
 	Handler     Handler
-	Internal    bool // reax makes its tasks itself: it is not offered to people
+	Internal    bool // reax makes its tasks itself, and nobody else can
 }
 
 // Kinds of handler behind a type.

@@ -167,6 +167,7 @@ var faultSentences = map[string]string{
 	"name_taken":    "there is a schedule %s already",
 	"name_twice":    "stands there twice",
 	"no_type":       "there is no task type %q",
+	"own_type":      "must be another type: reax itself makes the tasks of %q, and nobody else can",
 	"hidden":        "is hidden here and must be written anew",
 	"hidden_part":   "are hidden in part, and another type may show them: they must be written anew",
 	"own_field":     "has a name that is a field of its own",

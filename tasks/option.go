@@ -31,5 +31,6 @@ func OnCrash(p CrashPolicy) Option { return func(t *Definition) { t.Policy.OnCra
 // Describe says in a sentence or two what the type does, for the people who run it.
 func Describe(text string) Option { return func(t *Definition) { t.Description = text } }
 
-// Internal keeps the type out of the forms in which people make tasks: reax makes them itself.
+// Internal is for types whose tasks reax itself makes: nobody else can enqueue one, and forms do not offer it. To retry or
+// repeat one as it is stays possible.
 func Internal() Option { return func(t *Definition) { t.Internal = true } }

@@ -184,13 +184,17 @@ func (r *Run) discreet(text string) string {
 	return text
 }
 
-// discreetHandler takes the secrets of a run out of what it writes to the program's own log.
+// discreetHandler takes the secrets of a run out of what it writes to the program's own log, and bounds it.
 type discreetHandler struct {
 	slog.Handler
 	run *Run
 }
 
 func (h discreetHandler) Handle(ctx context.Context, rec slog.Record) error {
+	rec, wanted := h.run.forProgram(rec)
+	if !wanted {
+		return nil
+	}
 	if h.run.secrets.Load() == nil {
 		return h.Handler.Handle(ctx, rec)
 	}

@@ -41,13 +41,14 @@ type Run struct {
 	Logger  *slog.Logger
 	sink    Sink
 	ended   atomic.Bool
+	told    atomic.Int64                     // lines that went to the program's own log
 	secrets atomic.Pointer[strings.Replacer] // takes the secrets of the parameters out of what the run says; nil for none
 }
 
 type runKey struct{}
 
 // NewRun completes r and returns a context that carries it for RunOf to find. What the handler logs goes to the task's
-// log in sink, and to the program's own log in base with task_id, type, trace_id and attempt; either may be nil.
+// log in sink, and up to MaxProgramLines of it to the program's own log in base with task_id, type, trace_id and attempt; either may be nil.
 // The caller ends the run with End.
 func NewRun(ctx context.Context, r *Run, sink Sink, base *slog.Logger) (context.Context, *Run) {
 	r.sink = sink

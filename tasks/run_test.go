@@ -95,6 +95,20 @@ func TestLoggerWritesToTheProgramsLogToo(t *testing.T) {
 	require.Equal(t, []string{"info sent n=3", "debug fine", "stdout only in the task's log"}, sink.texts())
 }
 
+func TestTheProgramsLogGetsSoManyLinesOfARunAndNoMore(t *testing.T) {
+	var out bytes.Buffer
+	sink := &memorySink{}
+	_, run := NewRun(t.Context(), &Run{TaskID: 12}, sink, slog.New(slog.NewTextHandler(&out, nil)))
+	logger := run.Logger.With("a", 1)
+	for range MaxProgramLines + 10 {
+		logger.Info("again")
+	}
+	require.Len(t, sink.lines, MaxProgramLines+10)
+	require.Equal(t, MaxProgramLines, strings.Count(out.String(), "msg=again"))
+	require.Equal(t, MaxProgramLines+1, strings.Count(out.String(), "task_id=12"))
+	require.Contains(t, out.String(), "level=WARN msg=\"further lines of this run are only in the log of its task\"")
+}
+
 func TestLinesCarryTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &memorySink{}

@@ -9,6 +9,19 @@ import (
 	"time"
 )
 
+// MaxProgramLines bounds how many lines of one run go to the program's own log: a run that logs without end must not fill it,
+// nor have others wait for it. The task's log still gets them.
+const MaxProgramLines = 1_000
+
+// forProgram is a line of the run as the program's log gets it; false when it has had enough of the run.
+func (r *Run) forProgram(rec slog.Record) (slog.Record, bool) {
+	n := r.told.Add(1)
+	if n == MaxProgramLines+1 {
+		return slog.NewRecord(rec.Time, slog.LevelWarn, "further lines of this run are only in the log of its task", 0), true
+	}
+	return rec, n <= MaxProgramLines
+}
+
 // lazyHandler builds the handlers behind Run.Logger when the first line is logged: most runs log nothing, and building
 // them costs more than all else that a run needs.
 type lazyHandler struct {

@@ -7,7 +7,7 @@ import (
 	"reax/actors"
 )
 
-// healthJSON is how reax is. It is public: it says nothing of any task.
+// healthJSON is how reax is. It is public, and to those who may not read the dashboard it names nothing.
 type healthJSON struct {
 	Status        string   `json:"status" enum:"ok,degraded,draining,down" doc:"degraded still works and answers 200; draining and down answer 503"`
 	Backlog       int64    `json:"backlog" doc:"Tasks that are ready to run"`
@@ -16,7 +16,8 @@ type healthJSON struct {
 	WorkersTotal  int      `json:"workers_total"`
 	SuccessRate5m *float64 `json:"success_rate_5m" doc:"Of the runs that ended in the last five minutes; null when none did"`
 	Database      string   `json:"database" doc:"ok, or what is wrong with it"`
-	Reasons       []string `json:"reasons" nullable:"false" doc:"Why the status is not ok"`
+	Reasons       []string `json:"reasons" nullable:"false" doc:"Why the status is not ok, in sentences. Who is not signed in, or has a token for some types only, is told no names"`
+	Causes        []string `json:"causes" nullable:"false" doc:"The kind of each reason: stable, programs may rely on it"`
 }
 
 type healthOutput struct {
@@ -27,7 +28,10 @@ type healthOutput struct {
 func healthView(h actors.Health) healthJSON {
 	v := healthJSON{
 		Status: h.Status, Backlog: h.Backlog, OldestWaitS: h.OldestWait.Seconds(), WorkersBusy: h.WorkersBusy,
-		WorkersTotal: h.WorkersTotal, Database: "ok", Reasons: append([]string{}, h.Reasons...),
+		WorkersTotal: h.WorkersTotal, Database: "ok", Reasons: append([]string{}, h.Reasons...), Causes: []string{},
+	}
+	for _, c := range h.Causes {
+		v.Causes = append(v.Causes, c.Code)
 	}
 	if h.Finished5m > 0 {
 		v.SuccessRate5m = &h.SuccessRate5m
@@ -35,16 +39,54 @@ func healthView(h actors.Health) healthJSON {
 	if !h.DatabaseOK {
 		v.Database = h.DatabaseReason
 		if v.Database == "" {
-			v.Database = "not available"
+			v.Database = unavailable
 		}
+	}
+	return v
+}
+
+const unavailable = "not available"
+
+// healthReasons say what each cause is without a name: of a type, a schedule, an actor or a file.
+var healthReasons = map[string]string{
+	actors.CauseBlocked:    "A task type takes no tasks: its handlers ignore the end of their context.",
+	actors.CauseStuck:      "Handlers ignore the end of their context.",
+	actors.CauseWaiting:    "Tasks have waited for a worker for too long.",
+	actors.CauseNoHandler:  "Tasks wait of a type that this process has no handler for.",
+	actors.CauseNoHandlers: "Tasks wait of more types that this process has no handlers for.",
+	actors.CauseSchedule:   "A schedule cannot run.",
+	actors.CauseSchedules:  "More schedules cannot run.",
+	actors.CauseOverdue:    "A schedule was due and has not run.",
+	actors.CauseMissed:     "A schedule missed runs.",
+	actors.CauseMissedMore: "More schedules missed runs.",
+	actors.CauseCrashes:    "Actors crashed and were restarted.",
+	actors.CauseBusy:       "An actor has been busy with one message for too long.",
+	actors.CauseHung:       "An actor hangs, and no task gets through.",
+	actors.CauseFailing:    "Most runs of the last 5 minutes failed.",
+	actors.CauseDisk:       "The disk of the database is nearly full.",
+	actors.CauseDatabase:   "Nothing can be stored.",
+	actors.CauseStopping:   "reax is stopping.",
+}
+
+// nameless is the health for those who may not read the dashboard: the same figures, and no name.
+func (v healthJSON) nameless() healthJSON {
+	v.Reasons = []string{}
+	for _, code := range v.Causes {
+		v.Reasons = append(v.Reasons, healthReasons[code])
+	}
+	if v.Database != "ok" {
+		v.Database = unavailable
 	}
 	return v
 }
 
 // getHealth is 503 while draining as well: a balancer should send its requests elsewhere before they are refused. It
 // reads a snapshot and asks neither an actor nor the database, so it answers when they cannot.
-func (s *Server) getHealth(context.Context, *struct{}) (*healthOutput, error) {
+func (s *Server) getHealth(ctx context.Context, _ *struct{}) (*healthOutput, error) {
 	out := &healthOutput{Status: http.StatusOK, Body: healthView(s.runtime.Health())}
+	if who := callerOf(ctx); !who.role.May(viewer) || len(who.types) > 0 {
+		out.Body = out.Body.nameless()
+	}
 	if out.Body.Status == actors.StatusDown || out.Body.Status == actors.StatusDraining {
 		out.Status = http.StatusServiceUnavailable
 	}

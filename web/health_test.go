@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,39 @@ func TestHealthSaysWhy(t *testing.T) {
 	scenario{url: "/healthz", status: 200, must: []string{`"database":"locked for 12 s"`, `"reasons":["the database is locked"]`, `"success_rate_5m":null`}}.run(t, f)
 	// What cannot be stored cannot be accepted.
 	scenario{url: "/readyz", status: 503, must: []string{`"ready":false`}}.run(t, f)
+}
+
+// sick is a runtime with a health of its own.
+type sick struct {
+	Runtime
+	health actors.Health
+}
+
+func (s sick) Health() actors.Health { return s.health }
+
+func TestHealthNamesNothingToWhoMayNotReadTheDashboard(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	h := actors.Health{Status: actors.StatusDown, Backlog: 7, DatabaseReason: "secret.db is locked"}
+	for _, code := range actors.CauseCodes() {
+		h.Causes = append(h.Causes, actors.Cause{Code: code, Args: map[string]any{"type": "secret.type"}})
+		h.Reasons = append(h.Reasons, "secret.type has "+code)
+		require.NotEmpty(t, healthReasons[code], code)
+	}
+	g.server.runtime = sick{g.server.runtime, h}
+	all := g.as("", scenario{url: "/healthz", status: 503, must: []string{`"status":"down"`, `"backlog":7`, `"database":"not available"`, `"causes":["blocked","stuck",`, "Nothing can be stored."}, mustNot: []string{"secret"}})
+	var v struct{ Reasons, Causes []string }
+	require.NoError(t, json.Unmarshal(all.Body.Bytes(), &v))
+	require.Equal(t, actors.CauseCodes(), v.Causes)
+	require.Len(t, v.Reasons, len(v.Causes))
+	require.NotContains(t, v.Reasons, "")
+
+	names := []string{"secret.type has missed", "secret.db is locked", `"causes":["blocked"`}
+	g.as("eye", scenario{url: "/healthz", status: 503, must: names})
+	g.as("", scenario{url: "/healthz", status: 503, must: names, header: g.token(actors.NewToken{Name: "watch", Role: viewer})})
+	g.as("", scenario{url: "/healthz", status: 503, mustNot: names[:2], header: g.token(actors.NewToken{Name: "mail", Role: admin, Types: []string{"mail"}})})
+	g.as("", scenario{url: "/healthz", status: 503, mustNot: names[:2], header: map[string]string{"Authorization": "Bearer reax_wrong"}})
+	require.Contains(t, send(g.server.SocketHandler(), scenario{url: "/healthz"}.request()).Body.String(), "secret.db")
 }
 
 func TestHealthAnswersWhileTheDatabaseDoesNot(t *testing.T) {

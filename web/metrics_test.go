@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -143,7 +141,7 @@ func TestMetricsUnderLoadAndAtRest(t *testing.T) {
 	require.Regexp(t, `reax_task_run_seconds_bucket\{type="(echo|fail)",le="[^"]+"\} \d+ # \{trace_id="[0-9a-f]{32}"\} `, answer.Body.String())
 	require.Contains(t, answer.Header().Get("Content-Type"), "application/openmetrics-text")
 	require.NotContains(t, text, "trace_id", "the old format has no room for exemplars")
-	testDashboards(t, text)
+	requireDocuments(t, text, families)
 }
 
 // runtimeCounts is the ledger's own count of tasks by type and state.
@@ -165,42 +163,6 @@ func (w *world) runtimeCounts() (map[[2]string]int64, error) {
 	}
 	return counts, err
 }
-
-// testDashboards holds what the documents query against what there is.
-func testDashboards(t *testing.T, text string) {
-	t.Helper()
-	var dashboard struct {
-		Title  string
-		Panels []struct {
-			Title   string
-			Type    string
-			Targets []struct{ Expr string }
-		}
-	}
-	grafana, err := os.ReadFile("../docs/grafana.json")
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(grafana, &dashboard))
-	require.NotEmpty(t, dashboard.Title)
-	for _, panel := range dashboard.Panels {
-		for _, target := range panel.Targets {
-			require.NotEmpty(t, metricNames.FindAllString(target.Expr, -1), panel.Title)
-		}
-		require.True(t, panel.Type == "row" || len(panel.Targets) > 0, panel.Title)
-	}
-	guide, err := os.ReadFile("../docs/observability.md")
-	require.NoError(t, err)
-	for _, name := range metricNames.FindAllString(string(grafana)+string(guide), -1) {
-		require.Contains(t, text, "\n"+name, "a document speaks of %s, which is not there", name)
-	}
-	for _, line := range strings.Split(text, "\n") {
-		if name, ok := strings.CutPrefix(line, "# TYPE "); ok && strings.HasPrefix(name, "reax_") {
-			name, _, _ = strings.Cut(name, " ")
-			require.Contains(t, string(guide), "`"+name+"`", "the guide has every metric")
-		}
-	}
-}
-
-var metricNames = regexp.MustCompile(`\b(reax|process|go)_[a-z0-9_]+\b`)
 
 func TestMetricsAreUnderTheBasePath(t *testing.T) {
 	h := New(Config{Runtime: newFake(t), Ledger: newFake(t), BasePath: "/reax"}).Handler()

@@ -106,7 +106,7 @@ func (s *Server) alertRules(ctx context.Context) (rules []alertRule, open []mode
 	for i := range open {
 		byRule[open[i].Rule] = append(byRule[open[i].Rule], open[i])
 	}
-	now := models.At(views.ViewerOf(ctx).Now)
+	now := models.At(time.Now())
 	add := func(r actors.AlertRule) {
 		rules = append(rules, alertRule{AlertRule: r, mute: mutes[r.Name], now: now, open: byRule[r.Name]})
 	}
@@ -126,12 +126,16 @@ func (s *Server) alertRules(ctx context.Context) (rules []alertRule, open []mode
 
 // alertRuleOf is the rule that the address names.
 func (s *Server) alertRuleOf(c echo.Context) (*alertRule, error) {
-	rules, _, err := s.alertRules(c.Request().Context())
+	return s.alertRuleNamed(c.Request().Context(), c.Param("name"))
+}
+
+func (s *Server) alertRuleNamed(ctx context.Context, name string) (*alertRule, error) {
+	rules, _, err := s.alertRules(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i := range rules {
-		if rules[i].Name == c.Param("name") {
+		if rules[i].Name == name {
 			return &rules[i], nil
 		}
 	}
@@ -140,6 +144,10 @@ func (s *Server) alertRuleOf(c echo.Context) (*alertRule, error) {
 
 func noAlertRule() error {
 	return newProblem(http.StatusNotFound, "not_found", "there is no such alert rule")
+}
+
+func noReceiver() error {
+	return newProblem(http.StatusNotFound, "not_found", "there is no such receiver")
 }
 
 func alertRuleView(r *alertRule) views.AlertRule {
@@ -156,13 +164,7 @@ func alertRuleView(r *alertRule) views.AlertRule {
 	if r.Clear != 0 {
 		view.Clear = actors.FormatAlertLimit(r.Kind, r.Clear)
 	}
-	for i := range r.open {
-		if r.open[i].BeganAt != 0 {
-			view.Firing++
-		} else {
-			view.Pending++
-		}
-	}
+	view.Firing, view.Pending = r.found()
 	return view
 }
 
@@ -192,7 +194,7 @@ func (s *Server) testReceiver(c echo.Context) error {
 	ctx, name := c.Request().Context(), form.Get("receiver")
 	task, err := s.runtime.TestReceiver(ctx, name, changeOf(ctx, ""))
 	if errors.Is(err, models.ErrNotFound) {
-		return newProblem(http.StatusNotFound, "not_found", "there is no such receiver")
+		return noReceiver()
 	}
 	if err != nil {
 		return err

@@ -105,5 +105,11 @@ func TestTheTypeThatSendsMessagesIsNotOfferedToPeople(t *testing.T) {
 	f := newFake(t)
 	tasks.Register(f.registry, tasks.NoticeType, func(context.Context, tasks.Notice) (any, error) { return nil, nil }, tasks.Internal())
 	scenario{url: "/enqueue", header: map[string]string{"Accept": "text/html"}, status: 200, must: []string{"report.generate"}, mustNot: []string{tasks.NoticeType}}.run(t, f)
-	scenario{url: "/types", header: map[string]string{"Accept": "text/html"}, status: 200, must: []string{tasks.NoticeType}}.run(t, f)
+	html := map[string]string{"Accept": "text/html"}
+	scenario{url: "/types", header: html, status: 200, must: []string{tasks.NoticeType, "reax’s own"}}.run(t, f)
+	scenario{url: "/types/" + tasks.NoticeType, header: html, status: 200, must: []string{"reax’s own", "/pause"}, mustNot: []string{`href="/enqueue/` + tasks.NoticeType, "/schedules/new?task"}}.run(t, f)
+	for _, method := range []string{"GET", "POST"} {
+		scenario{method: method, url: "/enqueue/" + tasks.NoticeType, header: html, status: 422, must: []string{"reax itself makes the tasks of &#34;reax.alert&#34;"}}.run(t, f)
+	}
+	scenario{url: "/api/v1/types", status: 200, must: []string{`"internal":false},{"name":"reax.alert"`, `"internal":true`}}.run(t, f)
 }

@@ -28,6 +28,7 @@ func Child(args []string) error {
 	addr := flags.String("addr", "", "address of the server")
 	data := flags.String("data", "", "data folder of the server")
 	pid := flags.Int("pid", 0, "process id of the server")
+	log := flags.Bool("log", false, "reax writes a line for each step of a task")
 	profile := flags.String("cpuprofile", "", "write a CPU profile to this file")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -52,7 +53,7 @@ func Child(args []string) error {
 	b := newBook(p)
 	s := settings{
 		dir: *dir, callers: *callers, workers: workersFor(*callers), strict: v.strict, stock: measure(*kind) == stock,
-		server: server{addr: *addr, data: *data, pid: *pid}, handle: b.handle,
+		server: server{addr: *addr, data: *data, pid: *pid}, handle: b.handle, log: *log,
 	}
 	r, err := run(context.Background(), v, s, b, p)
 	if err != nil {

@@ -28,6 +28,7 @@ type settings struct {
 	workers int
 	strict  bool // the strictest durability that the system has
 	stock   bool // polls as often as the system does when it is told nothing
+	log     bool // reax writes a line for each step of a task
 	server  server
 	handle  func(body []byte) // called once for each run of a task
 }

@@ -3,6 +3,7 @@ package peers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"path/filepath"
 
@@ -17,6 +18,7 @@ type reaxSystem struct {
 	runtime *actors.Runtime
 	store   *models.Store
 	dir     string
+	log     *logFile // nil when it keeps none
 }
 
 func openReax(ctx context.Context, s settings) (system, error) {
@@ -33,20 +35,27 @@ func openReax(ctx context.Context, s settings) (system, error) {
 	if err != nil {
 		return nil, err
 	}
-	quiet := slog.New(slog.DiscardHandler)
+	logger := slog.New(slog.DiscardHandler)
+	var log *logFile
+	if s.log {
+		if log, err = openLog(s.dir); err != nil {
+			return nil, err
+		}
+		logger = log.Logger
+	}
 	durability := models.DurabilityNormal
 	if s.strict {
 		durability = models.DurabilityFull
 	}
-	store, err := models.Open(ctx, models.Config{Path: filepath.Join(s.dir, "reax.db"), Durability: durability, Logger: quiet})
+	store, err := models.Open(ctx, models.Config{Path: filepath.Join(s.dir, "reax.db"), Durability: durability, Logger: logger})
 	if err != nil {
 		return nil, err
 	}
-	r, err := actors.Start(ctx, store, registry, actors.Options{Logger: quiet})
+	r, err := actors.Start(ctx, store, registry, actors.Options{Logger: logger})
 	if err != nil {
 		return nil, err
 	}
-	return &reaxSystem{runtime: r, store: store, dir: s.dir}, nil
+	return &reaxSystem{runtime: r, store: store, dir: s.dir, log: log}, nil
 }
 
 func (s *reaxSystem) enqueue(ctx context.Context, body []byte) error {
@@ -68,7 +77,11 @@ func (s *reaxSystem) close(ctx context.Context) error {
 	if err := s.runtime.Stop(ctx); err != nil {
 		return err
 	}
-	return s.store.Close()
+	err := s.store.Close()
+	if s.log != nil {
+		err = errors.Join(err, s.log.close())
+	}
+	return err
 }
 
 func (s *reaxSystem) bytes() (int64, error) { return folderBytes(s.dir) }

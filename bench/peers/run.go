@@ -30,6 +30,7 @@ type config struct {
 	docs     string
 	load     string
 	save     string
+	log      bool
 }
 
 func parse(args []string) (config, error) {
@@ -43,6 +44,7 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&c.root, "dir", "/var/tmp", "folder for the data; its disk is what is measured")
 	flags.StringVar(&c.docs, "docs", "", "the folder docs, whose table and chart are written anew; empty only prints")
 	flags.StringVar(&c.save, "save", "", "also write all runs to this file")
+	flags.BoolVar(&c.log, "log", false, "reax writes a line of log for each step of a task, as its server does; without it, none")
 	flags.StringVar(&c.load, "load", "", "measure nothing: take the runs of such a file")
 	if err := flags.Parse(args); err != nil {
 		return c, err
@@ -208,7 +210,7 @@ func (b *bench) subprocess(ctx context.Context, v variant, k key, rate float64) 
 		return result{}, err
 	}
 	cmd := exec.CommandContext(ctx, self, "peer", "-system", v.Key, "-measure", string(k.measure), "-callers", strconv.Itoa(k.callers),
-		"-tasks", strconv.FormatInt(b.sized[k], 10), "-rate", fmt.Sprint(rate), "-for", d.String(), "-dir", store, "-addr", srv.addr, "-data", srv.data, "-pid", strconv.Itoa(srv.pid))
+		"-tasks", strconv.FormatInt(b.sized[k], 10), "-rate", fmt.Sprint(rate), "-for", d.String(), "-dir", store, "-addr", srv.addr, "-data", srv.data, "-pid", strconv.Itoa(srv.pid), "-log="+strconv.FormatBool(b.log))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

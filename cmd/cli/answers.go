@@ -33,6 +33,7 @@ type task struct {
 	CreatedAt         *time.Time      `json:"created_at"`
 	StartedAt         *time.Time      `json:"started_at"`
 	FinishedAt        *time.Time      `json:"finished_at"`
+	UpdatedAt         *time.Time      `json:"updated_at"`
 	CancelRequestedAt *time.Time      `json:"cancel_requested_at"`
 	Duplicate         bool            `json:"duplicate"`
 	Attempts          []attempt       `json:"attempts"`

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"reax/models"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -303,10 +305,37 @@ func TestListSendsItsFilters(t *testing.T) {
 	require.Equal(t, "cursor=NDI&from=2026-01-01T00%3A00%3A00Z&limit=7&q=boom+%26+bust&state=dead%2Cfailed&tag=t&to=2026-01-02T00%3A00%3A00%2B02%3A00&trace_id=ff&type=a",
 		server.calls[0].Query)
 
+	got = server.command().run(t, "list", "--sort=-duration", "--state", "running")
+	require.Zero(t, got.code, got.errOut)
+	require.Equal(t, "limit=50&sort=-duration&state=running", server.calls[1].Query)
+	for _, args := range [][]string{{"--sort", "created"}, {"--sort=--duration"}} {
+		got = server.command().run(t, append([]string{"list"}, args...)...)
+		require.Equal(t, 2, got.code)
+		require.Contains(t, got.errOut, "changed, priority or duration")
+	}
+	require.Len(t, server.calls, 2)
+
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	ago, err := parseMomentOrAgo("90m", now)
 	require.NoError(t, err)
 	require.Equal(t, now.Add(-90*time.Minute), ago)
+}
+
+func TestSortedListShowsWhatItIsSortedByAndAmongHowMany(t *testing.T) {
+	server := newFakeServer(t, map[string][]answer{"GET /api/v1/tasks": {{200, `{"tasks":[` + taskJSON + `,` + deadJSON + `],"next_cursor":null,"sorted_among":5000}`}}})
+	for order, shows := range map[string]string{
+		"-duration": `RUN\s+DURATION\s+ACCEPTED.*\n42 .* 2\s+500ms\s+20.*\n44 .* 4\s+-\s+20`,
+		"priority":  `RUN\s+PRIORITY\s+ACCEPTED.*\n42 .* 2\s+5\s+20`,
+		"changed":   `RUN\s+CHANGED\s+ACCEPTED.*\n42 .* 2\s+2026-11-29 \d\d:00:02 \S+\s+20`,
+	} {
+		got := server.command().run(t, "list", "--sort="+order)
+		require.Zero(t, got.code)
+		require.Regexp(t, shows, got.out)
+		require.Equal(t, "sorted among the newest 5000 that match: there may be older ones\n", got.errOut)
+	}
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	started := now.Add(-90*time.Minute - 400*time.Millisecond)
+	require.Equal(t, "1h30m0s", (&task{State: "running", StartedAt: &started}).sortedBy(models.ByDuration, now))
 }
 
 func TestStatusFailsWhenTheServerIsNotOK(t *testing.T) {

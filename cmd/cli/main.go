@@ -32,7 +32,7 @@ type grammar struct {
 	Version versionCmd `cmd:"" group:"Server:" help:"Print the version."`
 
 	Enqueue enqueueCmd `cmd:"" group:"Tasks:" help:"Give the server a task to run."`
-	List    listCmd    `cmd:"" group:"Tasks:" help:"List tasks, newest first."`
+	List    listCmd    `cmd:"" group:"Tasks:" help:"List tasks, newest first unless sorted."`
 	Show    showCmd    `cmd:"" group:"Tasks:" help:"Show one task with its attempts."`
 	Logs    logsCmd    `cmd:"" group:"Tasks:" help:"Print what a task logged."`
 	Retry   retryCmd   `cmd:"" group:"Tasks:" help:"Run tasks again: failed, dead or cancelled ones, or at once those that wait for a retry."`
@@ -46,6 +46,7 @@ type grammar struct {
 	Pause  pauseCmd  `cmd:"" group:"Operation:" help:"Stop a task type from starting tasks."`
 	Resume resumeCmd `cmd:"" group:"Operation:" help:"Let a paused task type start tasks again."`
 	Resize resizeCmd `cmd:"" group:"Operation:" help:"Set how many tasks of a type run at one time."`
+	Alerts alertsCmd `cmd:"" group:"Operation:" help:"List alerts and alert rules, mute rules, and send test messages."`
 	Status statusCmd `cmd:"" group:"Operation:" help:"Say how the server is; exit code 1 when it is not ok."`
 	Actors actorsCmd `cmd:"" group:"Operation:" help:"Print the live actor tree."`
 

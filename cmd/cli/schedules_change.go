@@ -225,20 +225,9 @@ type schedulesPauseCmd struct {
 }
 
 func (c *schedulesPauseCmd) Run(ctx context.Context, a *app) error {
-	var body struct {
-		Reason string     `json:"reason,omitempty"`
-		Until  *time.Time `json:"until,omitempty"`
-	}
-	body.Reason = c.Reason
-	if c.Until != "" {
-		until, err := parseMoment(c.Until)
-		if d, bad := parseDuration(c.Until); bad == nil {
-			until, err = time.Now().Add(d).Truncate(time.Second), nil
-		}
-		if err != nil {
-			return usagef("--until: %v", err)
-		}
-		body.Until = &until
+	body, err := untilBodyOf(c.Reason, c.Until)
+	if err != nil {
+		return err
 	}
 	api, err := c.connect()
 	if err != nil {
@@ -246,6 +235,29 @@ func (c *schedulesPauseCmd) Run(ctx context.Context, a *app) error {
 	}
 	answer, err := api.call(ctx, http.MethodPost, schedulePath(c.Name)+"/pause", nil, body)
 	return c.saved(a, answer, err)
+}
+
+// untilBody is the body of what holds for a while.
+type untilBody struct {
+	Reason string     `json:"reason,omitempty"`
+	Until  *time.Time `json:"until,omitempty"`
+}
+
+// untilBodyOf reads when it ends: a time, or how long from now.
+func untilBodyOf(reason, until string) (untilBody, error) {
+	body := untilBody{Reason: reason}
+	if until == "" {
+		return body, nil
+	}
+	end, err := parseMoment(until)
+	if d, bad := parseDuration(until); bad == nil {
+		end, err = time.Now().Add(d).Truncate(time.Second), nil
+	}
+	if err != nil {
+		return body, usagef("--until: %v", err)
+	}
+	body.Until = &end
+	return body, nil
 }
 
 type schedulesResumeCmd struct {

@@ -8,9 +8,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"reax/models"
 )
 
 // noteWidth bounds an error text in a list, in terminal cells.
@@ -24,14 +27,19 @@ type listCmd struct {
 	TraceID string   `name:"trace-id" placeholder:"HEX" help:"Only tasks with this trace id."`
 	From    string   `placeholder:"TIME" help:"Only tasks accepted at this time or later: a time, or how long ago, such as 1h."`
 	To      string   `placeholder:"TIME" help:"Only tasks accepted before this time."`
+	Sort    string   `placeholder:"ORDER" help:"Not newest first but by changed, priority or duration; a minus sign turns the order round, as in --sort=-duration for the longest first."`
 	Limit   int      `default:"50" help:"How many tasks to list at most; ${default}."`
 	Cursor  string   `placeholder:"CURSOR" help:"Where the list before this one ended."`
 	serverFlags
 }
 
 func (c *listCmd) Run(ctx context.Context, a *app) error {
+	order := models.Order(c.Sort)
+	if !order.IsKnown() {
+		return usagef("--sort: there is no order %q: it is changed, priority or duration, with a minus sign before it to turn it round", c.Sort)
+	}
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
-	for name, text := range map[string]string{"q": c.Query, "tag": c.Tag, "trace_id": c.TraceID, "cursor": c.Cursor} {
+	for name, text := range map[string]string{"q": c.Query, "tag": c.Tag, "trace_id": c.TraceID, "sort": c.Sort, "cursor": c.Cursor} {
 		if text != "" {
 			query.Set(name, text)
 		}
@@ -60,23 +68,63 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 		return c.printed(a, answer, err)
 	}
 	var page struct {
-		Tasks      []task `json:"tasks"`
-		NextCursor string `json:"next_cursor"`
+		Tasks       []task `json:"tasks"`
+		NextCursor  string `json:"next_cursor"`
+		SortedAmong *int   `json:"sorted_among"`
 	}
 	if err := read(answer, &page); err != nil {
 		return err
 	}
+	heads := []string{"ID", "TYPE", "STATE", "RUN", "ACCEPTED", "NOTE"}
+	if order != models.NewestFirst {
+		heads = slices.Insert(heads, sortedColumn, strings.ToUpper(string(order.Column())))
+	}
 	var rows [][]string
 	for _, t := range page.Tasks {
-		rows = append(rows, []string{strconv.FormatInt(t.ID, 10), t.Type, t.mark(), strconv.Itoa(t.Attempt), at(t.CreatedAt), cut(cleanLine(t.note()), noteWidth)})
+		row := []string{strconv.FormatInt(t.ID, 10), t.Type, t.mark(), strconv.Itoa(t.Attempt), at(t.CreatedAt), cut(cleanLine(t.note()), noteWidth)}
+		if order != models.NewestFirst {
+			row = slices.Insert(row, sortedColumn, t.sortedBy(order.Column(), time.Now()))
+		}
+		rows = append(rows, row)
 	}
-	if err := table(a.stdout, []string{"ID", "TYPE", "STATE", "RUN", "ACCEPTED", "NOTE"}, rows); err != nil {
+	if err := table(a.stdout, heads, rows); err != nil {
 		return err
+	}
+	if page.SortedAmong != nil {
+		fmt.Fprintf(a.stderr, "sorted among the newest %d that match: there may be older ones\n", *page.SortedAmong)
 	}
 	if page.NextCursor != "" {
 		fmt.Fprintf(a.stderr, "there are more: add --cursor %s\n", cleanLine(page.NextCursor))
 	}
 	return nil
+}
+
+// sortedColumn is where a list shows what it is sorted by.
+const sortedColumn = 4
+
+// sortedBy is what a list by an order sorts the task by.
+func (t *task) sortedBy(column models.Order, now time.Time) string {
+	switch column {
+	case models.ByChanged:
+		return at(t.UpdatedAt)
+	case models.ByPriority:
+		return strconv.Itoa(t.Priority)
+	}
+	instant := func(t *time.Time) models.Instant {
+		if t == nil {
+			return 0
+		}
+		return models.At(*t)
+	}
+	row := models.Task{State: models.State(t.State), StartedAt: instant(t.StartedAt), FinishedAt: instant(t.FinishedAt), CancelRequestedAt: instant(t.CancelRequestedAt)}
+	took, ok := row.RunTime(models.At(now))
+	switch {
+	case !ok:
+		return "-"
+	case took < time.Minute:
+		return took.Round(time.Millisecond).String()
+	}
+	return took.Round(time.Second).String()
 }
 
 // parseMomentOrAgo reads a moment, or a duration before now.
