@@ -91,6 +91,7 @@ func (s *system) addresses(ctx context.Context) ([]*address, error) {
 	add("search, a trace", "/search", "q", task.TraceID)
 	add("search, a text", "/search", "q", "deadlock")
 	add("export, first byte", "/tasks/export.csv")
+	add("export by duration, first byte", "/tasks/export.csv", "sort", "-duration")
 	add("export of a filter, first byte", "/tasks/export.json", "state", "dead", "type", "mail.send")
 	for _, path := range []string{"/api/v1/types", "/api/v1/schedules", "/api/v1/stats", "/api/v1/actors", "/healthz", "/metrics"} {
 		add("API: "+path, path)
@@ -164,6 +165,17 @@ func listAddresses(add func(name, path string, pairs ...string), at func(share f
 		{"ended in a minute of yesterday", []string{"ended_from", past(30 * time.Hour), "ended_to", past(30*time.Hour - time.Minute)}},
 		{"suspected", []string{"suspected", "1"}},
 		{"failed and dead of a type, a day", []string{"state", "failed,dead", "type", "mail.send", "window", "24h"}},
+		{"sorted by change", []string{"sort", "-changed"}},
+		{"sorted by duration", []string{"sort", "-duration"}},
+		{"running, the longest first", []string{"state", "running", "sort", "-duration"}},
+		{"success, by priority", []string{"state", "success", "sort", "priority"}},
+		{"dead, by duration", []string{"state", "dead", "sort", "duration"}},
+		{"failed and dead, by change", []string{"state", "failed,dead", "sort", "changed"}},
+		{"pending, by priority", []string{"state", "pending", "sort", "priority"}},
+		{"type, by duration", []string{"type", "mail.send", "sort", "-duration"}},
+		{"tag, by duration", []string{"tag", "nightly", "sort", "-duration"}},
+		{"rare tag, by change", []string{"tag", "rare", "sort", "-changed"}},
+		{"text, by priority", []string{"q", "deadlock", "sort", "priority"}},
 		{"everything", []string{
 			"state", "failed,dead", "type", "mail.send", "priority", "1-9", "window", "7d", "tag", "nightly", "q", "HTTP", "param", "customer.region=us",
 		}},
@@ -181,6 +193,7 @@ func listAddresses(add func(name, path string, pairs ...string), at func(share f
 		{"tag that is not", []string{"tag", "absent"}},
 		{"text", []string{"q", "deadlock", "state", "dead"}},
 		{"from", []string{"from", past(time.Hour)}},
+		{"200 of a state, by change", []string{"state", "dead", "limit", "200", "sort", "-changed"}},
 	} {
 		add("API: tasks: "+f.name, "/api/v1/tasks", f.pairs...)
 	}

@@ -79,7 +79,7 @@ func TestHostileTextStaysTextAfterALiveUpdateAndInANotice(t *testing.T) {
 	b.requireHarmless("a notice")
 }
 
-// requireHarmless checks that nothing of the hostile text became markup. Dialogs and requests to elsewhere are faults of
+// requireHarmless checks that nothing of the hostile text became markup, or hides or turns letters of the page. Dialogs and requests to elsewhere are faults of
 // the tab already.
 func (b *tab) requireHarmless(where string) {
 	b.t.Helper()
@@ -89,6 +89,8 @@ func (b *tab) requireHarmless(where string) {
 			const to = new URL(e.href || e.formAction || e.action, location.href);
 			if (to.origin !== location.origin) found.push("leads elsewhere: " + to);
 		}
+		const hidden = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/.exec(document.body.innerText);
+		if (hidden) found.push("a letter that cannot be seen: " + hidden[0].codePointAt(0).toString(16));
 		return found.join("\n");
 	})()`), where)
 }

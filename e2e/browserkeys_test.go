@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -103,6 +104,71 @@ func TestTheLettersOfTheRailGoToItsPages(t *testing.T) {
 	b.awaitPath("/enqueue")
 	b.press("t")
 	b.awaitPath("/tasks")
+}
+
+// focused is the script for what has the focus: its place among all that can have it, whether it is in the window, and
+// whether the ring around it can be seen. It ends at the page itself.
+const focused = `(() => {
+	const e = document.activeElement;
+	if (!e || e === document.body) return null;
+	const all = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")];
+	const r = e.getBoundingClientRect(), look = getComputedStyle(e), out = [];
+	if (r.bottom < 0 || r.top > innerHeight || r.right < 0 || r.left > innerWidth) out.push("it is outside of the window");
+	if (look.outlineStyle === "none" || parseFloat(look.outlineWidth) < 2) out.push("nothing shows that it has the focus");
+	const shown = document.elementFromPoint(Math.min(Math.max(r.left + r.width / 2, 1), innerWidth - 2), Math.min(Math.max(r.top + r.height / 2, 1), innerHeight - 2));
+	if (shown && !e.contains(shown) && !shown.contains(e) && !e.labels?.length) out.push("it is covered by " + shown.outerHTML.slice(0, 100));
+	return {at: all.indexOf(e), what: e.outerHTML.slice(0, 160), fault: out.join("; ")};
+})()`
+
+// requireTabOrder goes through the page that is shown by the tabulator key alone, and gives what was passed.
+func (b *tab) requireTabOrder(address string) (passed []string) {
+	b.t.Helper()
+	type stop struct {
+		At          int
+		What, Fault string
+	}
+	last := -1
+	for {
+		b.press(kb.Tab)
+		at, err := eval[*stop](b, focused)
+		require.NoError(b.t, err)
+		if at == nil || at.At < last { // the browser itself, and then the page again
+			return passed
+		}
+		require.Empty(b.t, at.Fault, "%s: %s", address, at.What)
+		require.Greater(b.t, at.At, last, "%s: the focus stays at %s", address, at.What)
+		last = at.At
+		passed = append(passed, at.What)
+	}
+}
+
+func TestAPhoneWithAKeyboardNeedsNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newPlace(t).start(t)
+	first, second := s.enqueue(t, "P.log", fields{}, nil).ID, s.enqueue(t, "P.log", fields{}, nil).ID
+	s.awaitQuiet(t)
+	b := s.tab(t, look{width: 390})
+	b.visit("/tasks")
+	b.await(live)
+	passed := strings.Join(b.requireTabOrder("/tasks"), "\n")
+	require.True(t, strings.HasPrefix(passed, `<a class="skip"`), "the way to the page itself comes first")
+	for _, part := range []string{`id="search"`, "data-pause", `name="type"`, fmt.Sprintf(`value="%d"`, second), fmt.Sprintf(`href="/tasks/%d"`, first)} {
+		require.Contains(t, passed, part)
+	}
+	b.visit("/tasks")
+	b.await(live)
+	b.press("jjx")
+	b.requirePicked(first)
+	b.press("kx")
+	b.requirePicked(second, first)
+	b.press("x" + kb.Enter)
+	b.awaitPath(fmt.Sprintf("/tasks/%d", second))
+
+	b.visit("/enqueue/P.log")
+	passed = strings.Join(b.requireTabOrder("/enqueue/P.log"), "\n")
+	for _, part := range []string{"<textarea", `value="now"`, "<summary"} {
+		require.Contains(t, passed, part)
+	}
 }
 
 func TestShiftSelectsARangeAndTheHeadSelectsAll(t *testing.T) {

@@ -95,6 +95,9 @@ func TestEveryPageFitsEveryScreen(t *testing.T) {
 			for _, address := range pages {
 				b.visit(address)
 				b.requireSoundPage(address)
+				if name == "narrow" { // the longer words; one language is enough
+					b.requireFits(address)
+				}
 				b.picture(name, address)
 			}
 			b.forgive("404")
@@ -150,6 +153,35 @@ func (b *tab) requireSoundPage(address string) {
 	if faults != "" {
 		b.t.Errorf("%s in %+v:\n%s", address, b.look, faults)
 	}
+}
+
+// fits are windows in which no page may be wider than the window: the smallest of phones, 200 % of a small screen, and
+// the narrowest that has the rail at its side.
+var fits = []struct {
+	width int64
+	scale float64
+}{{320, 1}, {640, 2}, {901, 1}}
+
+// requireFits checks the page that is shown in all of fits. What is a little wider scrolls in its own place; where there is
+// a rail, a list has left out enough for its columns to have room.
+func (b *tab) requireFits(address string) {
+	b.t.Helper()
+	for _, f := range fits {
+		b.do(chromedp.EmulateViewport(f.width, 900, chromedp.EmulateScale(f.scale)))
+		faults := b.value(`(() => {
+			const root = document.documentElement, faults = [];
+			if (root.clientWidth !== ` + fmt.Sprint(f.width) + `) faults.push("the window has " + root.clientWidth + " pixels");
+			if (root.scrollWidth > root.clientWidth) faults.push("it is " + root.scrollWidth + " pixels wide");
+			if (root.clientWidth > 900) for (const e of document.querySelectorAll(".list .scroll")) {
+				if (e.scrollWidth > e.clientWidth) faults.push("a list of " + e.scrollWidth + " pixels has room for " + e.clientWidth);
+			}
+			return faults.join("\n");
+		})()`)
+		if faults != "" {
+			b.t.Errorf("%s in a window of %d pixels:\n%s", address, f.width, faults)
+		}
+	}
+	b.do(chromedp.EmulateViewport(cmp.Or(b.look.width, 1280), 900))
 }
 
 // picture saves the whole page.

@@ -29,6 +29,9 @@ type Filter struct {
 	Param              *Param
 	Suspected          bool
 	Before             int64 // keyset: only ids below this; 0 starts at the newest
+	// Order sorts the newest of them, as many as SortLimit; After is its keyset, and its zero value starts at the first.
+	Order Order
+	After Place
 }
 
 // Param names tasks by one of their parameters.

@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -36,25 +37,53 @@ var previewColumns = fmt.Sprintf(`id, type, state, priority, attempt, failures, 
 	fingerprint, tags, substr(error, 1, %[1]d) AS error, substr(result, 1, %[1]d) AS result, substr(params, 1, %[1]d) AS params`,
 	previewLimit+1)
 
-// Page is a part of a list, newest first.
+// Page is a part of a list.
 type Page struct {
 	Tasks []Task // with Cut set where Params, Result or Error hold only their first 2 KB
 	// Next is the Filter.Before of the next page, 0 when there is none. A page may be short of the limit, even empty, and
 	// still have a next one: a filter that no index serves looks at 100,000 tasks for a page, or at fewer where that would
 	// take long.
 	Next int64
-	// Searched is set on such a short page: tasks that were created since then have all been looked at.
+	// Searched is set on such a short page, and on every page that is Partial: tasks that were created since then have all
+	// been looked at.
 	Searched Instant
+
+	// The rest is about lists with an Order. Their pages end with the tasks that were sorted.
+
+	After   *Place // the Filter.After of the next page, nil when there is none
+	Partial bool   // only the newest Among of the tasks that fit are sorted, and there may be more
+	Among   int    // at most SortLimit
+
+	order Order
+	place Place // that was sorted
 }
 
-// List gives a page of up to limit tasks (at most 1,000). CreatedFrom and CreatedTo find their rows through the ids and
-// so rely on a clock that was never set back by more than a minute. A task that Text names by its id or the start of its
-// trace id is on the first page however old it is, and once more on the page where it belongs.
+// Keep cuts a page to its first n tasks, at least one; the next page begins after them.
+func (p *Page) Keep(n int) {
+	p.Tasks = p.Tasks[:n]
+	last := &p.Tasks[n-1]
+	if p.order == NewestFirst {
+		p.Next = max(p.Next, last.ID)
+		return
+	}
+	after := p.place
+	after.ID, after.Rank = last.ID, p.order.Rank(last, after.At)
+	p.After = &after
+}
+
+// List gives a page of up to limit tasks (at most 1,000) in the filter's order. CreatedFrom and CreatedTo find their rows
+// through the ids and so rely on a clock that was never set back by more than a minute. A task that Text names by its id
+// or the start of its trace id is on the first page however old it is, and once more on the page where it belongs; a
+// list with an Order has it once.
 func (s *Store) List(ctx context.Context, f Filter, limit int) (Page, error) {
 	var page Page
 	limit = min(max(limit, 1), pageLimit)
 	// One transaction, so that the rows still fit the filter by which their ids were found.
-	err := s.reader.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.reader.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+		if f.Order != NewestFirst {
+			page, err = s.sorted(tx, f, limit)
+			return err
+		}
 		ids, next, err := s.listIDs(tx, f, limit)
 		if err != nil {
 			return err
@@ -80,8 +109,9 @@ func (s *Store) Tasks(ctx context.Context, f Filter, limit int) ([]Task, error) 
 	return page.Tasks, err
 }
 
-// TaskIDs gives the ids of up to limit tasks, newest first. Unlike List it goes on until it has them or there are no
-// more, in many short reads, so that what is enqueued or changed meanwhile may or may not be among them.
+// TaskIDs gives the ids of up to limit tasks, newest first whatever the filter's order. Unlike List it goes on until it
+// has them or there are no more, in many short reads, so that what is enqueued or changed meanwhile may or may not be
+// among them.
 func (s *Store) TaskIDs(ctx context.Context, f Filter, limit int) ([]int64, error) {
 	var all []int64
 	seen := make(map[int64]bool)
@@ -112,7 +142,7 @@ func (s *Store) TaskIDs(ctx context.Context, f Filter, limit int) ([]int64, erro
 
 func descending(a, b int64) int { return cmp.Compare(b, a) }
 
-// listIDs gives the ids of one page and the cursor of the next.
+// listIDs gives the ids of one page, newest first, and the cursor of the next.
 func (s *Store) listIDs(tx *gorm.DB, f Filter, limit int) (ids []int64, next int64, err error) {
 	sources, rest, err := f.sources(tx)
 	if err != nil {
@@ -122,11 +152,13 @@ func (s *Store) listIDs(tx *gorm.DB, f Filter, limit int) (ids []int64, next int
 	if err != nil {
 		return nil, 0, err
 	}
+	rank := NewestFirst.rank(0)
+	var found []ranked
 	if len(rest) == 0 {
-		ids, err = merge(tx, sources, w.conditions(), limit+1)
+		found, err = merge(tx, rank, sources, w.conditions(), limit+1)
 	} else {
 		var reached int64
-		if ids, reached, err = s.descend(tx, sources, rest, w, limit+1); reached > w.low {
+		if found, reached, err = s.descend(tx, rank, sources, rest, w, limit+1, s.walkTime); reached > w.low {
 			next = reached
 		}
 	}
@@ -134,14 +166,15 @@ func (s *Store) listIDs(tx *gorm.DB, f Filter, limit int) (ids []int64, next int
 		return nil, 0, err
 	}
 	if f.Text != "" && f.Before == 0 {
-		named, err := f.named(tx, w)
+		named, err := f.named(tx, rank, w)
 		if err != nil {
 			return nil, 0, err
 		}
-		ids = append(ids, named...)
-		slices.SortFunc(ids, descending)
-		ids = slices.Compact(ids)
+		found = append(found, named...)
+		slices.SortFunc(found, NewestFirst.compare)
+		found = slices.Compact(found)
 	}
+	ids = rankedIDs(found)
 	if len(ids) > limit {
 		ids = ids[:limit]
 		// The walk goes on where it ended, also when the page ends with a task that was named and is far below.
@@ -150,29 +183,40 @@ func (s *Store) listIDs(tx *gorm.DB, f Filter, limit int) (ids []int64, next int
 	return ids, next, nil
 }
 
-// merge gives the highest ids of all sources whose rows meet the conditions, descending.
-func merge(tx *gorm.DB, sources, conditions []condition, limit int) ([]int64, error) {
-	var all []int64
+func rankedIDs(found []ranked) []int64 {
+	ids := make([]int64, len(found))
+	for i, r := range found {
+		ids[i] = r.id
+	}
+	return ids
+}
+
+// merge gives the tasks with the highest ids of all sources that meet the conditions, newest first.
+func merge(tx *gorm.DB, rank condition, sources, conditions []condition, limit int) ([]ranked, error) {
+	var all []ranked
 	for some := range slices.Chunk(sources, unionLimit) {
-		u := union(some, conditions, limit)
-		ids, err := collect(tx, scanOne[int64], u.sql, u.args...)
+		u := union(rank, some, conditions, limit)
+		found, err := collect(tx, func(rows *sql.Rows) (r ranked, err error) {
+			err = rows.Scan(&r.id, &r.rank)
+			return r, err
+		}, u.sql, u.args...)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, ids...)
+		all = append(all, found...)
 	}
-	slices.SortFunc(all, descending)
+	slices.SortFunc(all, func(a, b ranked) int { return descending(a.id, b.id) })
 	return all[:min(len(all), limit)], nil
 }
 
-// union is a query for the highest ids of all sources. Each source is read only as far as it is needed: SQLite merges
-// what is in order already.
-func union(sources, conditions []condition, limit int) condition {
+// union is a query for the highest ids of all sources and the ranks of their rows. Each source is read only as far as it
+// is needed: SQLite merges what is in order already.
+func union(rank condition, sources, conditions []condition, limit int) condition {
 	var parts []string
 	var args []any
 	for _, source := range sources {
-		part := "SELECT id FROM tasks WHERE " + source.sql
-		args = append(args, source.args...)
+		part := "SELECT id, " + rank.sql + " FROM tasks WHERE " + source.sql
+		args = append(append(args, rank.args...), source.args...)
 		for _, c := range conditions {
 			part += " AND " + c.sql
 			args = append(args, c.args...)
@@ -182,10 +226,12 @@ func union(sources, conditions []condition, limit int) condition {
 	return condition{strings.Join(parts, " UNION ALL ") + " ORDER BY id DESC LIMIT ?", append(args, limit)}
 }
 
-// named gives the ids of the tasks that Text names by their id or by the start of their trace id and that meet the rest
-// of the filter.
-func (f Filter) named(tx *gorm.DB, w window) (ids []int64, err error) {
+// named gives the tasks that Text names by their id or by the start of their trace id and that meet the rest of the
+// filter.
+func (f Filter) named(tx *gorm.DB, rank condition, w window) ([]ranked, error) {
+	var ids []int64
 	if start, end, ok := f.textTrace(); ok {
+		var err error
 		ids, err = collect(tx, scanOne[int64],
 			"SELECT id FROM tasks WHERE trace_id >= ? AND trace_id < ? LIMIT ?", start, end, namedLimit+1)
 		if err != nil {
@@ -207,7 +253,7 @@ func (f Filter) named(tx *gorm.DB, w window) (ids []int64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return merge(tx, []condition{is}, append(f.conditions(), w.conditions()...), namedLimit+1)
+	return merge(tx, rank, []condition{is}, append(f.conditions(), w.conditions()...), namedLimit+1)
 }
 
 // previews reads the rows of a list.

@@ -33,21 +33,30 @@ func fits(f Filter, t Task) bool {
 		(!f.Suspected || t.Suspected != "") && (f.Schedule == "" || t.Schedule == f.Schedule)
 }
 
-func TestPagesHoldExactlyTheTasksOfTheFilter(t *testing.T) {
-	s := openStore(t)
-	types := []string{"a", "b", "c"}
-	traces := []string{"aaaaaa11", "aaaaaa22", "bbbbbb33"}
+var (
+	variedTypes  = []string{"a", "b", "c"}
+	variedTraces = []string{"aaaaaa11", "aaaaaa22", "bbbbbb33"}
+)
+
+// seedVaried writes 300 tasks of all kinds and gives them, newest first.
+func seedVaried(t *testing.T, s *Store) (all []Task) {
+	t.Helper()
+	now := At(time.Now())
 	pick := func(i int, all ...any) any { return all[(i*7919>>3)%len(all)] }
 	var rows []row
 	for i := range 300 {
 		rows = append(rows, row{
 			"id":   1 + i + i/100*50, // with gaps where tasks were deleted
-			"type": types[i*i%3], "state": States[i*31%7], "priority": 1 + i%10, "trace_id": traces[i*13%3],
-			"tags":       pick(i, nil, `["x"]`, `["y","x"]`, `["xx"]`, `{"x`, `[]`),
-			"error":      pick(i+1, nil, "connection refused", "100% Refused_", "code 42"),
-			"suspected":  pick(i+2, nil, nil, nil, nil, "the process died"),
-			"schedule":   pick(i+3, nil, nil, "nightly", "hourly"),
-			"created_at": int64(minute) * int64(1+i+i/100*50),
+			"type": variedTypes[i*i%3], "state": States[i*31%7], "priority": 1 + i%10, "trace_id": variedTraces[i*13%3],
+			"tags":                pick(i, nil, `["x"]`, `["y","x"]`, `["xx"]`, `{"x`, `[]`),
+			"error":               pick(i+1, nil, "connection refused", "100% Refused_", "code 42"),
+			"suspected":           pick(i+2, nil, nil, nil, nil, "the process died"),
+			"schedule":            pick(i+3, nil, nil, "nightly", "hourly"),
+			"created_at":          int64(minute) * int64(1+i+i/100*50),
+			"updated_at":          int64(minute) * int64(i*7919%50),
+			"started_at":          pick(i+4, nil, int64(now)-int64(minute)*int64(i%40), int64(now)-int64(minute)*int64(i%7)),
+			"finished_at":         pick(i+5, nil, int64(now), int64(now)+int64(i%9)),
+			"cancel_requested_at": pick(i+6, nil, 1000),
 		})
 	}
 	for i, r := range rows {
@@ -59,37 +68,46 @@ func TestPagesHoldExactlyTheTasksOfTheFilter(t *testing.T) {
 		}
 	}
 	seedTasks(t, s, rows...)
-	var all []Task
 	require.NoError(t, s.Reader().Order("id DESC").Find(&all).Error)
+	return all
+}
 
+// drawFilter draws a filter of the tasks of seedVaried.
+func drawFilter(rt *rapid.T) (f Filter) {
+	some := func(name string) bool { return rapid.IntRange(0, 2).Draw(rt, name) == 0 }
+	f.States = rapid.SliceOfN(rapid.SampledFrom(append(slices.Clone(States), "odd")), 0, 4).Draw(rt, "states")
+	f.Types = rapid.SliceOfN(rapid.SampledFrom(append(slices.Clone(variedTypes), "none")), 0, 3).Draw(rt, "types")
+	if some("priority") {
+		f.PriorityMin, f.PriorityMax = rapid.IntRange(0, 10).Draw(rt, "min"), rapid.IntRange(0, 10).Draw(rt, "max")
+	}
+	if some("trace") {
+		f.TraceID = rapid.SampledFrom(append(slices.Clone(variedTraces), "none")).Draw(rt, "trace id")
+	}
+	if some("key") {
+		f.UniqueKey = rapid.SampledFrom([]string{"key0", "key1", "none"}).Draw(rt, "unique key")
+	}
+	if some("tag") {
+		f.Tag = rapid.SampledFrom([]string{"x", "y", "none"}).Draw(rt, "a tag")
+	}
+	if some("text") {
+		f.Text = rapid.SampledFrom([]string{"refused", "100%", "_", "42", "aaaaaa", "aaaaaa2", "bbbbbb33", "none"}).Draw(rt, "a text")
+	}
+	if some("time") {
+		f.CreatedFrom = minute * Instant(rapid.IntRange(0, 400).Draw(rt, "from"))
+		f.CreatedTo = minute * Instant(rapid.IntRange(0, 400).Draw(rt, "to"))
+	}
+	f.Suspected = some("suspected")
+	if some("schedule") {
+		f.Schedule = rapid.SampledFrom([]string{"nightly", "hourly", "none"}).Draw(rt, "a schedule")
+	}
+	return f
+}
+
+func TestPagesHoldExactlyTheTasksOfTheFilter(t *testing.T) {
+	s := openStore(t)
+	all := seedVaried(t, s)
 	rapid.Check(t, func(rt *rapid.T) {
-		some := func(name string) bool { return rapid.IntRange(0, 2).Draw(rt, name) == 0 }
-		var f Filter
-		f.States = rapid.SliceOfN(rapid.SampledFrom(append(slices.Clone(States), "odd")), 0, 4).Draw(rt, "states")
-		f.Types = rapid.SliceOfN(rapid.SampledFrom(append(slices.Clone(types), "none")), 0, 3).Draw(rt, "types")
-		if some("priority") {
-			f.PriorityMin, f.PriorityMax = rapid.IntRange(0, 10).Draw(rt, "min"), rapid.IntRange(0, 10).Draw(rt, "max")
-		}
-		if some("trace") {
-			f.TraceID = rapid.SampledFrom(append(slices.Clone(traces), "none")).Draw(rt, "trace id")
-		}
-		if some("key") {
-			f.UniqueKey = rapid.SampledFrom([]string{"key0", "key1", "none"}).Draw(rt, "unique key")
-		}
-		if some("tag") {
-			f.Tag = rapid.SampledFrom([]string{"x", "y", "none"}).Draw(rt, "a tag")
-		}
-		if some("text") {
-			f.Text = rapid.SampledFrom([]string{"refused", "100%", "_", "42", "aaaaaa", "aaaaaa2", "bbbbbb33", "none"}).Draw(rt, "a text")
-		}
-		if some("time") {
-			f.CreatedFrom = minute * Instant(rapid.IntRange(0, 400).Draw(rt, "from"))
-			f.CreatedTo = minute * Instant(rapid.IntRange(0, 400).Draw(rt, "to"))
-		}
-		f.Suspected = some("suspected")
-		if some("schedule") {
-			f.Schedule = rapid.SampledFrom([]string{"nightly", "hourly", "none"}).Draw(rt, "a schedule")
-		}
+		f := drawFilter(rt)
 		s.walk = rapid.SampledFrom([]int{10, 100, walkLimit}).Draw(rt, "walk")
 		limit := rapid.SampledFrom([]int{1, 7, 1000}).Draw(rt, "limit")
 

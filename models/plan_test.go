@@ -145,6 +145,21 @@ func TestReadsUseTheirIndexAndNeverSort(t *testing.T) {
 		{"time of a type", list(Filter{CreatedFrom: 500, Types: []string{"a"}}), []string{looked}},
 		{"all of it", list(Filter{States: []State{StateDead, StateSuccess}, Types: []string{"a", "b"}, PriorityMin: 1, PriorityMax: 9,
 			Tag: "x", Text: "123456", CreatedFrom: 500, CreatedTo: 5000, Before: 100}), []string{looked}},
+
+		{"sorted", list(Filter{Order: "-changed"}), []string{primary}},
+		{"sorted, a later page", list(Filter{Order: ByDuration, After: Place{ID: 3, Low: 1, High: 6, At: 5}}), []string{primary}},
+		{"sorted, running", list(Filter{Order: "-duration", States: []State{StateRunning}}), []string{jumping}},
+		{"sorted, success", list(Filter{Order: ByDuration, States: []State{StateSuccess}}), []string{"USING INDEX tasks_success (type=? AND rowid>? AND rowid<?)"}},
+		{"sorted, states", list(Filter{Order: ByPriority, States: []State{StateDead, StateFailed}}), []string{looked, "MERGE (UNION ALL)"}},
+		{"sorted, type", list(Filter{Order: ByPriority, Types: []string{"a"}}), []string{looked, "MERGE (UNION ALL)"}},
+		{"sorted, trace", list(Filter{Order: ByChanged, TraceID: "abc"}), []string{"USING INDEX tasks_trace (trace_id=? AND rowid>? AND rowid<?)"}},
+		{"sorted, key", list(Filter{Order: ByChanged, UniqueKey: "abc"}), []string{"INDEX tasks_key (unique_key=? AND rowid>? AND rowid<?)"}},
+		{"sorted, schedule", list(Filter{Order: "-duration", Schedule: "abc"}), []string{"USING INDEX tasks_of_schedule (schedule=? AND rowid>? AND rowid<?)"}},
+		{"sorted, suspected", list(Filter{Order: "-changed", Suspected: true}), []string{"INDEX tasks_suspected (id>? AND id<?)"}},
+		{"sorted, error", list(Filter{Order: "-changed", Types: []string{"b"}, Fingerprint: "f"}), []string{"INDEX tasks_error (type=? AND fingerprint=? AND rowid>? AND rowid<?)"}},
+		{"sorted, text", list(Filter{Order: "-changed", Text: "abcdef", States: []State{StateDead}}), []string{looked, "COVERING INDEX tasks_trace (trace_id>? AND trace_id<?)"}},
+		{"sorted, all of it", list(Filter{Order: "-duration", States: []State{StateDead, StateSuccess}, Types: []string{"a", "b"}, PriorityMin: 1, PriorityMax: 9,
+			Tag: "x", Text: "123456", CreatedFrom: 500, CreatedTo: 5000}), []string{looked}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			*statements = nil

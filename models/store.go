@@ -56,6 +56,7 @@ type Store struct {
 
 	walk     int           // how many rows a page may look at when no index knows which of them fit
 	walkTime time.Duration // how long it may look
+	sort     int           // how many tasks a list may sort
 }
 
 // Open takes the lock beside the database file, brings the schema up to date and opens the handles. It fails with a
@@ -78,7 +79,7 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, lock: lock, walk: walkLimit, walkTime: walkTime}
+	s := &Store{path: path, lock: lock, walk: walkLimit, walkTime: walkTime, sort: SortLimit}
 	s.close = sync.OnceValue(s.shut)
 	defer func() {
 		if err != nil {

@@ -61,7 +61,7 @@ func (w window) conditions() []condition {
 func (w window) floor(db *gorm.DB, sources []condition, n int) (int64, error) {
 	floor := w.low
 	for some := range slices.Chunk(sources, unionLimit) {
-		u := union(some, []condition{w.ids()}, n+1)
+		u := union(NewestFirst.rank(0), some, []condition{w.ids()}, n+1)
 		var found struct{ N, Low int64 }
 		err := db.Raw("SELECT count(*) AS n, coalesce(min(id), 0) AS low FROM ("+u.sql+")", u.args...).Scan(&found).Error
 		if err != nil {

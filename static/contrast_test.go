@@ -70,7 +70,9 @@ func TestColoursCanBeRead(t *testing.T) {
 		}
 		states++
 		enough(state, name, 4.5)
-		enough("ink-2", name, 4.5) // the words beside the state in a banner
+		for _, ink := range []string{"ink", "ink-2", "accent"} { // the words and links beside the state in a banner
+			enough(ink, name, 4.5)
+		}
 		for _, ground := range []string{"canvas", "surface", "sunken", "pick"} {
 			enough(state, ground, 4.5)
 		}
@@ -82,8 +84,32 @@ func TestColoursCanBeRead(t *testing.T) {
 		}
 		enough("control", ground, 3) // the border of an input
 	}
+	for _, ink := range []string{"ink", "ink-2", "pending"} {
+		enough(ink, "line", 4.5) // what lies below the pointer
+	}
+	for _, m := range rule.FindAllStringSubmatch(string(assets["app.css"].text), -1) {
+		i, g := ink.FindStringSubmatch(m[1]), ground.FindStringSubmatch(m[1])
+		if i != nil && g != nil && i[1] != "st" {
+			enough(i[1], g[1], 4.5)
+		}
+	}
 	enough("on-accent", "accent", 4.5)
 	enough("on-accent", "failed", 4.5)
+}
+
+var (
+	rule   = regexp.MustCompile(`\{([^{}]*)\}`)
+	ink    = regexp.MustCompile(`(?:^|[; ])color: var\(--([\w-]+)\)`)
+	ground = regexp.MustCompile(`background: var\(--([\w-]+)\)`)
+	state  = regexp.MustCompile(`--st: var\(--([\w-]+)\); --st-bg: var\(--([\w-]+)\)`)
+)
+
+func TestAStateIsWrittenOnItsOwnTint(t *testing.T) {
+	found := state.FindAllStringSubmatch(string(assets["app.css"].text), -1)
+	require.GreaterOrEqual(t, len(found), 10)
+	for _, m := range found {
+		require.Equal(t, m[1]+"-bg", m[2])
+	}
 }
 
 func TestEveryColourIsAToken(t *testing.T) {

@@ -8,6 +8,13 @@
   const regions = () => all("[data-live]");
   root.dataset.script = "";
 
+  // --- What scrolls sideways on a narrow screen begins where the reader is ---
+  const sideways = ".tabs, .scroll";
+  for (const el of all(".rail [aria-current], .tabs [aria-current]")) {
+    const box = el.closest(".rail, .tabs"), place = el.getBoundingClientRect();
+    box.scrollLeft += place.left + place.width / 2 - box.getBoundingClientRect().left - box.clientWidth / 2;
+  }
+
   // --- Live updates ---
   let source, timer, poll, errors = 0, paused = false, asking = false;
   const dirty = new Set();
@@ -29,6 +36,7 @@
     const focus = old.contains(document.activeElement) ? document.activeElement : null;
     const folds = all("details[id][data-folded]", old).map((d) => [d.id, d.open]);
     const scrolled = all("[id][data-scroll]", old).map((el) => [el.id, el.scrollTop]);
+    const aside = all(sideways, old).map((el) => el.scrollLeft);
     const current = old.querySelector("[data-current] a.open")?.getAttribute("href");
     old.replaceWith(fresh);
     for (const [id, open] of folds) {
@@ -37,6 +45,7 @@
       d?.toggleAttribute("data-folded", true);
     }
     for (const [id, top] of scrolled) { const el = document.getElementById(id); if (el) el.scrollTop = top; }
+    all(sideways, fresh).forEach((el, i) => { el.scrollLeft = aside[i] ?? 0; });
     if (current) mark(fresh.querySelector(`a.open[href="${CSS.escape(current)}"]`)?.closest("[data-row]"), false);
     if (!focus) return;
     const href = focus.getAttribute("href"), value = focus.value;
@@ -155,7 +164,7 @@
       if (time.textContent === text) continue;
       if (!time.dataset.rel) { // the clock of the chosen zone must not get lost
         time.dataset.rel = "1";
-        time.title = time.textContent + " · " + time.title;
+        time.title = time.textContent + " · " + time.dateTime.replace("T", " ").replace("Z", " UTC");
       }
       time.textContent = text;
     }

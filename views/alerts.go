@@ -63,6 +63,21 @@ type AlertForm struct {
 	Fields []Field
 }
 
+// alertColumns are the columns of a list of alerts that not every list has.
+type alertColumns struct{ rule, ended bool }
+
+func (c alertColumns) heads(ctx context.Context) []Column {
+	heads := []Column{{Text: T(ctx, "alerts.about"), Class: "main"}, {Text: T(ctx, "alerts.state"), Class: "st"}}
+	if c.rule {
+		heads = append(heads, Column{Text: T(ctx, "alerts.rule"), Class: "opt"})
+	}
+	heads = append(heads, Column{Text: T(ctx, "alerts.since"), Class: "when"})
+	if c.ended {
+		heads = append(heads, Column{Text: T(ctx, "alerts.ended"), Class: "opt"})
+	}
+	return heads
+}
+
 func (r AlertRule) path() string { return "/alerts/" + Segment(r.Name) }
 
 // mark is the rule's tone, icon and word.

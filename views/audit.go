@@ -48,15 +48,16 @@ func AuditKind(ctx context.Context, kind string) string {
 	return kind
 }
 
-// auditActor is who it was, in words when it was no account.
-func auditActor(ctx context.Context, name string) string {
+// ActorName is who it was: an account, or words for what else it can be. It fits into a sentence of the language, some of
+// which set names of Latin letters apart.
+func ActorName(ctx context.Context, name string) string {
 	if name == "" {
 		return T(ctx, "task.somebody")
 	}
 	if text, ok := ViewerOf(ctx).Locale.Lookup("task.by." + name); ok {
 		return text
 	}
-	return name
+	return T(ctx, "task.by_name", "name", name)
 }
 
 // difference is one part of a target, before and after.
@@ -116,12 +117,23 @@ func auditPart(ctx context.Context, name string) string {
 	return name
 }
 
-// auditValue is a value of a part: a state as the pages call it, else what it is.
+// auditValue is a value of a part: a state or a role as the pages call it, else what it is.
 func auditValue(ctx context.Context, value string) string {
-	if models.State(value).IsKnown() {
+	switch {
+	case models.State(value).IsKnown():
 		return T(ctx, "state."+value)
+	case models.Role(value).IsRole():
+		return T(ctx, "role."+value)
 	}
 	return preview(value)
+}
+
+// uncut is the title of a value that is cut where it stands.
+func uncut(value string) templ.Attributes {
+	if preview(value) == value {
+		return nil
+	}
+	return templ.Attributes{"title": line(value, 1000)}
 }
 
 // auditNote says how much of the audit the page is.

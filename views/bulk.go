@@ -102,7 +102,7 @@ func off(ctx context.Context, need models.Role) string {
 }
 
 func (b Bulk) facts(ctx context.Context) []Fact {
-	facts := []Fact{{Label: T(ctx, "bulk.by"), Value: auditActor(ctx, b.Actor)}}
+	facts := []Fact{{Label: T(ctx, "bulk.by"), Value: ActorName(ctx, b.Actor)}}
 	if b.Type != "" {
 		facts = append(facts, Fact{Label: T(ctx, "tasks.type"), Value: line(b.Type, 100), URL: URL(ctx, "/types/"+Segment(b.Type))})
 	}
@@ -121,7 +121,7 @@ func (b Bulk) facts(ctx context.Context) []Fact {
 		facts = append(facts, Fact{Label: T(ctx, "bulk.ended"), Value: Clock(ctx, b.FinishedAt)})
 	}
 	if b.StoppedBy != "" {
-		facts = append(facts, Fact{Label: T(ctx, "bulk.stopped_by"), Value: auditActor(ctx, b.StoppedBy)})
+		facts = append(facts, Fact{Label: T(ctx, "bulk.stopped_by"), Value: ActorName(ctx, b.StoppedBy)})
 	}
 	return facts
 }

@@ -3,6 +3,7 @@ package views
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,22 +112,34 @@ func (c Chart) markX(m Mark) string {
 	return num(float64(chartWidth) / float64(max(len(c.Bars), 1)) * float64(m.Index))
 }
 
-// polyline is the points of values in a space of width by height, oldest first; those below zero are left out. top is
-// what reaches the upper edge.
-func polyline(values []float64, width, height, top float64) string {
+// The space of a small line, and how many points it has room for.
+const sparkWidth, sparkHeight, sparkPoints = 120, 24, 30
+
+// sparkPath is a small line through values, oldest first; those below zero are not known and are left out. Many values
+// are put together, and a point is told from the one before: a page has dozens of lines.
+func sparkPath(values []float64) string {
+	each := (len(values) + sparkPoints - 1) / sparkPoints
+	high := highest(values)
 	var b strings.Builder
-	step := width / float64(max(len(values)-1, 1))
-	for i, v := range values {
-		if v < 0 { // not known
+	var lastX, lastY int
+	for from := 0; from < len(values); from += each {
+		part := slices.DeleteFunc(slices.Clone(values[from:min(from+each, len(values))]), func(v float64) bool { return v < 0 })
+		if len(part) == 0 {
 			continue
 		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
+		x := from * sparkWidth / max(len(values)-each, 1)
+		y := sparkHeight - 1 - int(math.Round(slices.Max(part)/high*(sparkHeight-2)))
+		switch {
+		case b.Len() == 0:
+			fmt.Fprintf(&b, "M%d %dl", x, y)
+		case y < lastY:
+			fmt.Fprintf(&b, "%d%d ", x-lastX, y-lastY)
+		default:
+			fmt.Fprintf(&b, "%d %d ", x-lastX, y-lastY)
 		}
-		y := height - min(v/top, 1)*(height-2) - 1
-		fmt.Fprintf(&b, "%.0f,%s", step*float64(i), num(y)) // finer is not seen, and a page has dozens of lines
+		lastX, lastY = x, y
 	}
-	return b.String()
+	return strings.TrimRight(b.String(), " l")
 }
 
 func highest(values []float64) float64 {

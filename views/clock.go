@@ -52,7 +52,10 @@ func ShortClock(ctx context.Context, at models.Instant) string {
 
 func rfc3339(at models.Instant) string { return at.Time().Format(time.RFC3339Nano) }
 
-// utc is what the pointer shows over a time. The script adds the clock, where it shows something else.
+// second is rfc3339 for a time of which less than a second does not matter: a page has hundreds of them.
+func second(at models.Instant) string { return at.Time().Format(time.RFC3339) }
+
+// utc is what the pointer shows over a time.
 func utc(at models.Instant) string { return at.Time().Format("2006-01-02 15:04:05.000") + " UTC" }
 
 // units of a duration from large to small; two that follow each other are shown together.

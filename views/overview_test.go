@@ -1,6 +1,7 @@
 package views
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,12 @@ func TestAVerdictNamesThreeCausesAndCountsTheOthers(t *testing.T) {
 }
 
 func TestAFigureThatIsNotKnownIsNotDrawn(t *testing.T) {
-	require.Equal(t, "120,1", polyline([]float64{-1, 3}, 120, 24, 3))
-	require.Equal(t, "0,23 120,1", polyline([]float64{0, -1, 3}, 120, 24, 3))
+	require.Equal(t, "M120 1", sparkPath([]float64{-1, 3}))
+	require.Equal(t, "M0 23l120-22", sparkPath([]float64{0, -1, 3}))
+	require.Equal(t, "M0 23l120 0", sparkPath([]float64{0, 0}))
+	require.Empty(t, sparkPath(nil))
+	many := make([]float64, 60)
+	many[59] = 1
+	require.Equal(t, "M0 23l"+strings.Repeat("4 0 ", 6), sparkPath(many)[:len("M0 23l")+6*len("4 0 ")])
+	require.True(t, strings.HasSuffix(sparkPath(many), "-22"), "a peak of one minute is not lost among its neighbours")
 }

@@ -125,9 +125,9 @@ func ScheduleFormPage(f ScheduleForm, types []string) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var8 string
-				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "schedule_form.conflict.text", "by", f.Conflict.By, "version", fmt.Sprint(f.Conflict.Version)))
+				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "schedule_form.conflict.text", "by", ActorName(ctx, f.Conflict.By), "version", fmt.Sprint(f.Conflict.Version)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/scheduleform.templ`, Line: 20, Col: 114}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/scheduleform.templ`, Line: 20, Col: 130}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {

@@ -74,7 +74,7 @@ func (r PlanRow) why(ctx context.Context) string {
 	case r.Paused && r.PauseReason != "":
 		return preview(r.PauseReason)
 	case r.Paused && r.PausedBy != "":
-		return T(ctx, "schedules.paused_by", "name", preview(r.PausedBy))
+		return T(ctx, "schedules.paused_by", "name", preview(ActorName(ctx, r.PausedBy)))
 	}
 	return ""
 }

@@ -132,6 +132,14 @@ func (w *Waiting) tone() string {
 	return "quiet"
 }
 
+// errorKind is the word for a kind of error; one without a word is shown as it is.
+func errorKind(ctx context.Context, kind string) string {
+	if text, ok := ViewerOf(ctx).Locale.Lookup("task.cause." + kind); ok {
+		return text
+	}
+	return line(kind, 40)
+}
+
 // logLevel is the tone of a line.
 func logLevel(level string) string {
 	switch level {

@@ -27,18 +27,28 @@ type Tasks struct {
 	Rows     []TaskRow
 	Newest   templ.SafeURL // set on every page but the first
 	Older    templ.SafeURL
-	Searched string        // since when all tasks were looked at, when the search ended before the page was full
-	Hidden   [][2]string   // what the filter carries without a field for it
-	CSV      templ.SafeURL // the list as a file; empty offers none
-	JSON     templ.SafeURL
-	Query    string // the query of the list, for the form that acts on all of it
-	Matches  int64  // how many tasks fit it; below zero when that is not known
-	Back     string // the list itself, for forms that return to it
+	Searched string // since when all tasks were looked at, when the search ended before the page was full or not all are sorted
+
+	Order    models.Order
+	Heads    map[models.Order]templ.SafeURL // by column: the list sorted by it, or the other way round when it is
+	Unsorted templ.SafeURL                  // the list newest first
+	Partial  bool                           // only the newest Among of the tasks that match are sorted
+	Among    int
+
+	Hidden  [][2]string   // what the filter carries without a field for it
+	CSV     templ.SafeURL // the list as a file; empty offers none
+	JSON    templ.SafeURL
+	Query   string // the query of the list, for the form that acts on all of it
+	Matches int64  // how many tasks fit it; below zero when that is not known
+	Back    string // the list itself, for forms that return to it
 }
 
 // shown says how many tasks are on the page, and how far the search for them went when it did not fill the page.
 func (t Tasks) shown(ctx context.Context) string {
 	text := T(ctx, "tasks.shown", "n", len(t.Rows))
+	if t.Order != models.NewestFirst {
+		return T(ctx, "tasks.on_page", "n", len(t.Rows)) + " · " + t.orderName(ctx)
+	}
 	switch {
 	case t.Searched == "":
 		return text
@@ -46,6 +56,58 @@ func (t Tasks) shown(ctx context.Context) string {
 		return ""
 	}
 	return text + " · " + T(ctx, "tasks.searched", "at", t.Searched)
+}
+
+// orderName is the order of the list in words.
+func (t Tasks) orderName(ctx context.Context) string {
+	return T(ctx, "tasks.sort."+string(t.Order))
+}
+
+func (t Tasks) exportTitle(ctx context.Context) string {
+	if t.Order != models.NewestFirst {
+		return T(ctx, "tasks.export_sorted")
+	}
+	return T(ctx, "tasks.export_title")
+}
+
+// sortable is a column by which the list can be sorted.
+func (t Tasks) sortable(ctx context.Context, by models.Order, text, class string) Column {
+	c := Column{Text: T(ctx, text), Class: t.classBy(by, class), Sort: t.Heads[by]}
+	switch t.Order {
+	case by:
+		c.Sorted = "ascending"
+	case by.Reversed():
+		c.Sorted = "descending"
+	}
+	return c
+}
+
+// classBy is the class of a column by which the list can be sorted: when it is, the column is left out nowhere.
+func (t Tasks) classBy(by models.Order, class string) string {
+	if t.Order.Column() == by {
+		return "num by"
+	}
+	return class
+}
+
+// label names a cell where a narrow screen has no heads: of the column by which the list is sorted.
+func (t Tasks) label(ctx context.Context, by models.Order, text string) templ.Attributes {
+	if t.Order.Column() != by {
+		return nil
+	}
+	return templ.Attributes{"data-label": T(ctx, text)}
+}
+
+// The columns that are left out where there is little room.
+const (
+	priorityClass = "num opt needs-some"
+	durationClass = "num opt needs-much"
+	elapsedClass  = "num opt"
+)
+
+// showsDuration reports whether the list has a column for how long the tasks ran; that of running ones has one of its own.
+func (t Tasks) showsDuration() bool {
+	return t.State != models.StateRunning && (t.State != models.StatePending || t.Order.Column() == models.ByDuration)
 }
 
 // Tab is one of several views of a list.
@@ -71,9 +133,12 @@ type TaskRow struct {
 }
 
 // previewWidth is what a row has room for, in narrow letters.
-const previewWidth = 90
+const previewWidth = 80
 
-// preview is the start of a text in one line, without what could reorder or hide letters of the page.
+// nameWidth is what the name of a type has room for beside an id.
+const nameWidth = 60
+
+// preview is the start of a text in one line, with what could reorder or hide letters of the page made Visible.
 func preview(text string) string { return line(text, previewWidth) }
 
 // line is preview for another width. What HTML writes as five letters counts as if it were wider, once there is much of it:
@@ -82,19 +147,22 @@ func line(text string, most int) string {
 	var b strings.Builder
 	width, room := 0, most*2/3
 	for _, r := range text {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			r = ' '
-		}
-		if width++; r >= firstWide {
+		letter := string(r)
+		switch {
+		case unicode.IsSpace(r):
+			letter = " "
+		case isHidden(r):
+			letter = shown(r)
+			width += len(letter) - 1
+		case r >= firstWide:
 			width++
-		}
-		if strings.ContainsRune(`"'&<>`, r) {
+		case strings.ContainsRune(`"'&<>`, r):
 			room -= len("#34;")
 		}
-		if width > most || room < 0 {
+		if width++; width > most || room < 0 {
 			return b.String() + "…"
 		}
-		b.WriteRune(r)
+		b.WriteString(letter)
 	}
 	return b.String()
 }
@@ -126,6 +194,15 @@ func (r TaskRow) elapsed(ctx context.Context) string {
 	return text
 }
 
+// took is how long the latest run took or takes, empty when there is none.
+func (r TaskRow) took(ctx context.Context) string {
+	d, ok := r.RunTime(models.At(ViewerOf(ctx).now()))
+	if !ok {
+		return ""
+	}
+	return Duration(ctx, d)
+}
+
 func (r TaskRow) url(ctx context.Context) templ.SafeURL {
 	return URL(ctx, fmt.Sprintf("/tasks/%d", r.ID))
 }
@@ -134,7 +211,7 @@ func (r TaskRow) url(ctx context.Context) templ.SafeURL {
 func (t Tasks) columns(ctx context.Context) []Column {
 	columns := []Column{
 		{Text: T(ctx, "tasks.state"), Class: "st"}, {Text: T(ctx, "tasks.task"), Class: "main"},
-		{Text: T(ctx, "tasks.content"), Class: "opt"}, {Text: T(ctx, "tasks.priority"), Class: "num opt needs-some"},
+		{Text: T(ctx, "tasks.content"), Class: "opt"}, t.sortable(ctx, models.ByPriority, "tasks.priority", priorityClass),
 	}
 	if t.State != models.StatePending {
 		columns = append(columns, Column{Text: T(ctx, "tasks.attempt"), Class: "num opt"})
@@ -143,13 +220,18 @@ func (t Tasks) columns(ctx context.Context) []Column {
 	case models.StatePending:
 		columns = append(columns, Column{Text: T(ctx, "tasks.runs_at"), Class: "num opt"})
 	case models.StateRunning:
-		columns = append(columns, Column{Text: T(ctx, "tasks.worker"), Class: "opt needs-much"}, Column{Text: T(ctx, "tasks.elapsed"), Class: "num opt"})
+		columns = append(columns, Column{Text: T(ctx, "tasks.worker"), Class: "opt needs-much"}, t.sortable(ctx, models.ByDuration, "tasks.elapsed", elapsedClass))
 	case models.StateRetryWait:
 		columns = append(columns, Column{Text: T(ctx, "tasks.next_run"), Class: "num opt"})
 	case models.StateFailed, models.StateDead:
 		columns = append(columns, Column{Text: T(ctx, "tasks.cause"), Class: "opt needs-much"})
 	}
-	return append(columns, Column{Text: T(ctx, "tasks.changed"), Class: "num when"})
+	if t.showsDuration() {
+		columns = append(columns, t.sortable(ctx, models.ByDuration, "tasks.duration", durationClass))
+	}
+	changed := t.sortable(ctx, models.ByChanged, "tasks.changed", "")
+	changed.Class = "num when"
+	return append(columns, changed)
 }
 
 // bulk is what the list offers for the picked rows.

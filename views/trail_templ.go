@@ -65,9 +65,9 @@ func auditCard(entries []models.Audit) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var4 string
-					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(auditActor(ctx, e.Actor))
+					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(ActorName(ctx, e.Actor))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/trail.templ`, Line: 13, Col: 51}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/trail.templ`, Line: 13, Col: 50}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {

@@ -20,6 +20,7 @@ type TypeRow struct {
 	Name        string
 	Description string
 	Registered  bool // this process has a handler for it
+	Internal    bool // reax itself makes its tasks
 	Pool        PoolFigures
 	Counts      map[models.State]int64
 	Finished    []float64 // runs that ended, by minute, of the last hour; oldest first

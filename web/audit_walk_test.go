@@ -25,6 +25,8 @@ var notAudited = map[string]string{
 	"POST /settings":                     "is kept in the browser alone",
 	"POST /tasks/bulk":                   "plans and changes no task; the start of the plan is audited",
 	"POST /dead/:type/:fingerprint/edit": "plans",
+
+	"POST /api/v1/alerts/receivers/:name/test": "enqueues",
 }
 
 // Whatever somebody changes can be found in the audit, with who, from where, and by which request.
@@ -141,6 +143,12 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		{"POST /alerts/new", form("/alerts/new?kind="+models.AlertBacklog, "name=r&kind="+models.AlertBacklog)},
 		{"POST /alerts/:name", form("/alerts/r", "name=r&limit=5&kind="+models.AlertBacklog)},
 		{"POST /alerts/:name/:action", form("/alerts/r/mute", "until=1h&reason=r")},
+
+		{"POST /api/v1/alerts/rules", post("/api/v1/alerts/rules", `{"name":"p","when":"backlog"}`)},
+		{"PUT /api/v1/alerts/rules/:name", call("PUT", "/api/v1/alerts/rules/p", `{"name":"p","when":"dead"}`)},
+		{"POST /api/v1/alerts/rules/:name/mute", post("/api/v1/alerts/rules/p/mute", `{"reason":"r"}`)},
+		{"POST /api/v1/alerts/rules/:name/unmute", post("/api/v1/alerts/rules/p/unmute", "")},
+		{"DELETE /api/v1/alerts/rules/:name", call("DELETE", "/api/v1/alerts/rules/p?reason=r", "")},
 
 		{"POST /admin/users", form("/admin/users", "name=root&role=admin&new_password=a+long+password+123&again=a+long+password+123&repeat_password=a+long+password+123")},
 		{"POST /login", form("/login", "name=root&password=a+long+password+123")},

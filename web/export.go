@@ -22,7 +22,7 @@ const (
 	exportTimeout = 30 * time.Second // for one page of the list and its way to the client
 )
 
-// exportCSV and exportJSON are the list of tasks as a file, with the filter of its address, newest first.
+// exportCSV and exportJSON are the list of tasks as a file, with the filter and the order of its address.
 func (s *Server) exportCSV(c echo.Context) error {
 	return s.export(c, "csv", "text/csv; charset=utf-8", func(w io.Writer) exporter { return &csvExport{csv.NewWriter(w)} })
 }
@@ -41,7 +41,7 @@ type exporter interface {
 func (s *Server) export(c echo.Context, format, mediaType string, open func(io.Writer) exporter) error {
 	viewer := s.viewer(c)
 	t := s.tasksQuery(c.QueryParams(), viewer.Zone, viewer.Now)
-	t.filter.Before = 0
+	t.filter.Before, t.filter.After = 0, models.Place{}
 	delete(t.faults, "cursor")
 	if len(t.faults) > 0 {
 		return newProblem(http.StatusUnprocessableEntity, "invalid", "the filter is not valid")
@@ -91,10 +91,9 @@ func (s *Server) exportPages(c echo.Context, f models.Filter, page models.Page, 
 		if err := buffer.Flush(); err != nil {
 			return err
 		}
-		if page.Next == 0 || rows >= exportRows {
+		if rows >= exportRows || !goOn(&f, &page) {
 			break
 		}
-		f.Before = page.Next
 		var err error
 		if page, err = s.exportPage(c.Request().Context(), f); err != nil {
 			return err

@@ -23,6 +23,7 @@ type fake struct {
 	registry *tasks.Registry
 
 	mu       sync.Mutex
+	store    *models.Store // whose lists it gives, if not nil
 	rows     []models.Task
 	attempts []models.Attempt
 	logs     []models.LogLine
@@ -335,7 +336,10 @@ func (f *fake) Attempts(_ context.Context, id int64) ([]models.Attempt, error) {
 	return all, f.readErr
 }
 
-func (f *fake) List(_ context.Context, q models.Filter, limit int) (models.Page, error) {
+func (f *fake) List(ctx context.Context, q models.Filter, limit int) (models.Page, error) {
+	if f.store != nil {
+		return f.store.List(ctx, q, limit)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.readErr != nil {
@@ -385,9 +389,9 @@ func (f *fake) MinuteStats(_ context.Context, from, to models.Instant) ([]models
 	defer f.mu.Unlock()
 	f.reads.Add(1)
 	var rows []models.MinuteStat
-	for _, m := range f.minutes {
-		if m.Minute >= from && m.Minute < to {
-			rows = append(rows, m)
+	for i := range f.minutes { // not by value: a row is large, and there are thousands
+		if m := &f.minutes[i]; m.Minute >= from && m.Minute < to {
+			rows = append(rows, *m)
 		}
 	}
 	return rows, f.readErr

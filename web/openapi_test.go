@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reax/actors"
 	"reax/models"
 )
 
@@ -83,6 +84,8 @@ func TestEveryRouteIsInTheOpenAPIDocumentAndIsServed(t *testing.T) {
 			}
 			f.schedules = nil // one may have deleted what the next one needs
 			f.plan(models.Schedule{Name: "any", Cron: "@daily"})
+			f.rules = []models.AlertRule{{Name: "any", Spec: `{"kind":"dead"}`}}
+			f.alertOptions.Receivers = []actors.AlertReceiver{{Name: "any", Kind: "json"}}
 			url := strings.NewReplacer("{id}", "1", "{name}", "any").Replace(path)
 			w := send(s.Handler(), scenario{method: strings.ToUpper(method), url: url}.request())
 			require.NotEqual(t, http.StatusNotFound, w.Code, "%s %s", method, path)

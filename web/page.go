@@ -117,7 +117,7 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 	if err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, html.Bytes())
+	return c.HTMLBlob(status, views.Tame(html.Bytes()))
 }
 
 // seeOther answers a form: the browser goes on to an address, as views.URL or backTo gives it.

@@ -113,6 +113,7 @@ func (s *Server) bulkFilter(c echo.Context, query string) (f models.Filter, faul
 	case t.state == "" && t.typ == "" && !t.narrows():
 		return f, "bulk.no_filter" // every task that there is: nobody means that
 	}
+	t.filter.Order = models.NewestFirst // all that match, and not those that were sorted
 	return t.filter, ""
 }
 

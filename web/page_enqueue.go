@@ -84,12 +84,24 @@ func (s *Server) copied(ctx context.Context, id string) (models.Task, error) {
 	return s.ledger.Task(ctx, n)
 }
 
+// enqueueable is a type whose tasks people make.
+func (s *Server) enqueueable(name string) (*tasks.Definition, error) {
+	d, ok := s.runtime.Registry().Lookup(name)
+	if !ok {
+		return nil, unknownType(name)
+	}
+	if d.Internal {
+		return nil, invalid([]fieldError{wrong("", "own_type", d.Name)})
+	}
+	return d, nil
+}
+
 // enqueueFormPage is the form of a type: empty, with its example, or with what another task had.
 func (s *Server) enqueueFormPage(c echo.Context) error {
 	ctx := c.Request().Context()
-	d, ok := s.runtime.Registry().Lookup(c.Param("type"))
-	if !ok {
-		return unknownType(c.Param("type"))
+	d, err := s.enqueueable(c.Param("type"))
+	if err != nil {
+		return err
 	}
 	var values url.Values
 	note := ""
@@ -206,9 +218,9 @@ func (s *Server) enqueueView(ctx context.Context, f *enqueueForm, from string) v
 // enqueuePage reads a form: it shows what it would send, says what is wrong with it, or enqueues the task and goes to it.
 func (s *Server) enqueuePage(c echo.Context) error {
 	ctx := c.Request().Context()
-	d, ok := s.runtime.Registry().Lookup(c.Param("type"))
-	if !ok {
-		return unknownType(c.Param("type"))
+	d, err := s.enqueueable(c.Param("type"))
+	if err != nil {
+		return err
 	}
 	values, err := readForm(c)
 	if err != nil {

@@ -121,8 +121,11 @@ func verdictView(ctx context.Context, v *snapshot) views.Verdict {
 func causeView(ctx context.Context, c actors.Cause) views.Sentence {
 	var pairs []any
 	for name, value := range c.Args {
-		if text, ok := value.(string); ok {
-			value = views.OneLine(text)
+		switch v := value.(type) {
+		case string:
+			value = views.OneLine(v)
+		case time.Duration:
+			value = views.Duration(ctx, v)
 		}
 		pairs = append(pairs, name, value)
 	}

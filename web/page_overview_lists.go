@@ -57,7 +57,7 @@ func noticesView(ctx context.Context, v *snapshot) []views.Notice {
 		if f.pool.Paused && f.pool.Stuck == 0 {
 			n := views.Notice{Name: f.name, Detail: f.pool.PauseReason, N: f.pool.Ready, URL: typeURL(f.name)}
 			if f.pool.PausedBy != "" {
-				n.Text = views.T(ctx, "overview.note.paused_by", "by", views.OneLine(f.pool.PausedBy))
+				n.Text = views.T(ctx, "overview.note.paused_by", "by", views.OneLine(views.ActorName(ctx, f.pool.PausedBy)))
 			}
 			add("paused", "pause", "paused", n)
 		}

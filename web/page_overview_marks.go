@@ -33,7 +33,7 @@ func marksView(ctx context.Context, v *snapshot, from models.Instant, step time.
 		if m.Action == "delete" {
 			e.URL = ""
 		}
-		text, ok := views.ViewerOf(ctx).Locale.Lookup(key, "name", views.OneLine(m.TargetID), "by", views.OneLine(m.Actor))
+		text, ok := views.ViewerOf(ctx).Locale.Lookup(key, "name", views.OneLine(m.TargetID), "by", views.OneLine(views.ActorName(ctx, m.Actor)))
 		if ok {
 			e.Text = text
 			all = append(all, e)

@@ -65,7 +65,7 @@ func TestTheOverviewTellsWhatIsGoingOn(t *testing.T) {
 			must: []string{
 				`data-status="ok"`, "Some tasks fail", "25 % of the runs of any fail", "since ", "Other task types are normal",
 				"75.0 %", "of 200 runs", "12,345", "next in 2 min 59 s", "3 failed for good", "Finished per minute", "40 <span", "did not stop in good order", "Dashed: 3 starts and changes", "resumed by", `ended=`, "reax &lt;img",
-				"median 81 ms", "Nothing needs you now", " workers busy\"", "No schedule has a run ahead",
+				"median 81 ms", "Nothing needs you now", " workers busy<", "No schedule has a run ahead",
 			},
 			mustNot: []string{"<img", "Everything works", "/demonstration"},
 		},
@@ -240,4 +240,13 @@ func TestAShareIsNeverRoundedToAllOrNothing(t *testing.T) {
 	for share, want := range map[float64]string{1: "100 %", 0: "0 %", 0.9999: "99.9 %", 0.0001: "0.1 %", 0.746: "74.6 %"} {
 		require.Equal(t, want, percent(share))
 	}
+}
+
+func TestACauseTellsTimeAsThePagesDo(t *testing.T) {
+	f := newFake(t)
+	f.add(models.Task{})
+	f.health.Status = actors.StatusDegraded
+	f.health.Causes = []actors.Cause{{Code: actors.CauseWaiting, Args: map[string]any{"n": int64(3), "wait": 22*time.Minute + 11*time.Second, "busy": 1, "total": 4}, Since: time.Now()}}
+	scenario{url: "/", status: 200, header: browser(), must: []string{"22 min 11 s"}, mustNot: []string{"22m11s"}}.run(t, f)
+	scenario{url: "/", status: 200, header: browser("Accept-Language", "zh-CN"), must: []string{"22 分钟 11 秒"}, mustNot: []string{"22m11s"}}.run(t, f)
 }

@@ -11,7 +11,7 @@ import (
 	"reax/views"
 )
 
-// searchPage jumps to what the search names: a task by its id or trace id, a task type, or else the tasks in whose
+// searchPage jumps to what the search names: a task by its id, a trace, the tasks of a type, or else those in whose
 // errors it is found.
 func (s *Server) searchPage(c echo.Context) error {
 	path, err := s.found(c, strings.TrimSpace(c.QueryParam("q")))
@@ -24,6 +24,9 @@ func (s *Server) searchPage(c echo.Context) error {
 func (s *Server) found(c echo.Context, q string) (string, error) {
 	ctx := c.Request().Context()
 	tasks := func(name, value string) string { return string(views.URL(ctx, "/tasks", name, value)) }
+	if trace := strings.ToLower(q); isTraceID(trace) {
+		return string(views.URL(ctx, tracePath(trace))), nil
+	}
 	if id, err := strconv.ParseInt(strings.TrimPrefix(q, "#"), 10, 64); err == nil && id > 0 {
 		switch _, err := s.ledger.Task(ctx, id); {
 		case err == nil:
@@ -31,16 +34,6 @@ func (s *Server) found(c echo.Context, q string) (string, error) {
 		case !errors.Is(err, models.ErrNotFound):
 			return "", err
 		}
-	}
-	if trace := strings.ToLower(q); isTraceID(trace) {
-		page, err := s.ledger.List(ctx, models.Filter{TraceID: trace}, 2)
-		switch {
-		case err != nil:
-			return "", err
-		case len(page.Tasks) == 1:
-			return string(views.URL(ctx, "/tasks/"+strconv.FormatInt(page.Tasks[0].ID, 10))), nil
-		}
-		return tasks("trace_id", trace), nil
 	}
 	name := strings.TrimPrefix(q, "type:")
 	if _, ok := s.runtime.Registry().Lookup(name); ok || name != q {

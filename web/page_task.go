@@ -106,11 +106,7 @@ func (s *Server) waitingView(ctx context.Context, t *models.Task, why actors.Why
 	}
 	pool, _ := s.runtime.Pool(t.Type)
 	w := &views.Waiting{Gate: string(why.Gate), Note: why.Reason}
-	by := why.By
-	if by == "" {
-		by = views.T(ctx, "task.somebody")
-	}
-	pairs := []any{"by", by, "n", why.Workers, "size", pool.Concurrency, "type", t.Type, "at", "", "left", ""}
+	pairs := []any{"by", views.ActorName(ctx, why.By), "n", why.Workers, "size", pool.Concurrency, "type", t.Type, "at", "", "left", ""}
 	if why.Gate == actors.GateTime {
 		pairs[9] = views.Clock(ctx, models.At(why.Until))
 		pairs[11] = views.Duration(ctx, why.Until.Sub(views.ViewerOf(ctx).Now).Round(time.Second))

@@ -267,3 +267,26 @@ func TestARetryOfATaskWhoseKeyIsHeldIsAConflict(t *testing.T) {
 	f.err = &models.KeyHeldError{Key: "k", Holder: 9}
 	scenario{method: "POST", url: tasksURL + "/1/retry", body: "{}", status: 409, must: []string{"wrong_state", "task 9 holds its unique key"}}.run(t, f)
 }
+
+func TestAPageShowsWhatATerminalWouldObeyAndTheAPITellsIt(t *testing.T) {
+	t.Parallel()
+	const harm = "a\x1b[2Jb\u202ec\u0085d"
+	f := newFake(t)
+	id := f.add(models.Task{
+		Type: "report.generate", State: models.StateDead, Failures: 1, Error: harm, ErrorKind: harm, Params: `{"user_id":1,"text":"\u001b` + "\u202e" + `"}`,
+		UniqueKey: harm, ProgressNote: harm, Suspected: harm, EnqueuedBy: harm,
+	})
+	f.attempts = []models.Attempt{{TaskID: id, Attempt: 1, Outcome: models.OutcomeDead, ErrorKind: harm, Error: harm, Stack: harm, StartedAt: start, FinishedAt: start}}
+	f.logs = []models.LogLine{{TaskID: id, Attempt: 1, At: start, Level: "error", Text: harm}}
+	f.audit = []models.Audit{{ID: 1, At: start, Actor: harm, Action: "retry", Target: "task", TargetID: "1", Reason: harm}}
+	shown := `a\u001b[2Jb\u202ec\u0085d`
+	never := []string{"\x1b", "\u202e", "\u0085"}
+	scenario{url: "/tasks/1", status: 200, header: browser(), must: []string{shown, `data-copy="` + shown, `\u001b\u202e`}, mustNot: never}.run(t, f)
+	scenario{url: "/tasks/1", status: 200, header: map[string]string{fragmentsHeader: "task-log,task-timeline"}, must: []string{shown}, mustNot: never}.run(t, f)
+	scenario{url: "/traces/00000000000000000000000000000001", status: 200, header: browser(), must: []string{shown}, mustNot: never}.run(t, f)
+	for _, page := range []string{"/tasks", "/tasks?q=%1b%e2%80%ae&type=%1b%e2%80%ae", "/audit"} {
+		w := scenario{url: page, status: 200, header: browser(), must: []string{`\u202e`}}.run(t, f)
+		require.NotRegexp(t, `>[^<]*[\x1b\x{202e}\x{0085}]`, w.Body.String(), "only fields hold what was sent")
+	}
+	scenario{url: "/api/v1/tasks/1", status: 200, must: []string{`"error":"a\u001b[2Jb` + "\u202ec\u0085d"}}.run(t, f)
+}

@@ -18,7 +18,7 @@ import (
 func (s *Server) taskActions(ctx context.Context, t *models.Task) []views.TaskAction {
 	id := taskPath(t.ID)
 	say := func(key string) string { return views.T(ctx, key) }
-	_, known := s.runtime.Registry().Lookup(t.Type)
+	d, known := s.runtime.Registry().Lookup(t.Type)
 	stopped := t.State == models.StateFailed || t.State == models.StateDead
 	later := t.State == models.StatePending && t.ReadyAt == 0
 
@@ -40,8 +40,11 @@ func (s *Server) taskActions(ctx context.Context, t *models.Task) []views.TaskAc
 	if !t.State.IsFinal() {
 		repeat.Off = say("task.off.unfinished")
 	}
-	if !known {
+	switch {
+	case !known:
 		copying.Off, repeat.Off = say("task.off.no_type"), say("task.off.no_type")
+	case d.Internal:
+		copying.Off = say("task.off.own_type")
 	}
 
 	stop := views.TaskAction{Name: "cancel", Text: say("task.do.cancel"), Icon: "ban", Post: views.URL(ctx, id+"/cancel")}

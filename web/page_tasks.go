@@ -38,14 +38,13 @@ func (s *Server) tasksPage(c echo.Context) error {
 			t.Worker = cmp.Or(workers[t.ID], t.Worker)
 			page.Rows = append(page.Rows, views.TaskRow{Task: *t, Params: s.shownParams(t)})
 		}
-		if list.Next != 0 {
-			values := query.values()
-			values.Set("cursor", encodeCursor(list.Next))
-			page.Older = listURL(ctx, values)
-			if list.Searched != 0 {
-				page.Searched = views.Clock(ctx, list.Searched)
-			}
+		if cursor := nextCursor(query.filter, &list); cursor != "" {
+			page.Older = query.with(ctx, "cursor", cursor)
 		}
+		if list.Searched != 0 {
+			page.Searched = views.Clock(ctx, list.Searched)
+		}
+		page.Partial, page.Among = list.Partial, list.Among
 	}
 	return s.render(c, status, views.TasksPage(page))
 }
@@ -86,12 +85,32 @@ func (t *tasksQuery) without(ctx context.Context, names ...string) templ.SafeURL
 	return listURL(ctx, values)
 }
 
+// with is the address of the list with one of its parameters set.
+func (t *tasksQuery) with(ctx context.Context, name, value string) templ.SafeURL {
+	values := t.values()
+	values.Set(name, value)
+	return listURL(ctx, values)
+}
+
+// heads are the addresses to which the heads of the columns lead: the list in the order that people mostly want of the
+// column, and turned round when it is in that order.
+func (t *tasksQuery) heads(ctx context.Context) map[models.Order]templ.SafeURL {
+	heads := map[models.Order]templ.SafeURL{}
+	for _, o := range slices.Backward(models.Orders) {
+		if t.filter.Order != o {
+			heads[o.Column()] = t.with(ctx, "sort", string(o))
+		}
+	}
+	return heads
+}
+
 // tasksView is all of the page but its rows.
 func (s *Server) tasksView(ctx context.Context, t *tasksQuery) views.Tasks {
 	page := views.Tasks{
 		State: t.oneState(), Back: string(listURL(ctx, t.values())), Filtered: t.narrows() || t.typ != "",
-		Clear: t.without(ctx, slices.DeleteFunc(slices.Collect(maps.Keys(t.values())), func(name string) bool { return name == "state" })...),
+		Clear: t.without(ctx, slices.DeleteFunc(slices.Collect(maps.Keys(t.values())), func(name string) bool { return name == "state" || name == "sort" })...),
 		Tabs:  s.taskTabs(ctx, t), Types: s.typeNames(), Query: t.values().Encode(), Matches: -1,
+		Order: t.filter.Order, Heads: t.heads(ctx), Unsorted: t.without(ctx, "sort"),
 	}
 	if t.state != "" {
 		page.Hidden = append(page.Hidden, [2]string{"state", t.state})
@@ -151,11 +170,9 @@ func (s *Server) taskTabs(ctx context.Context, t *tasksQuery) []views.Tab {
 	var all int64
 	tabs := []views.Tab{{Text: views.T(ctx, "tasks.all"), URL: t.without(ctx, "state"), Current: t.state == ""}}
 	for _, state := range models.States {
-		values := t.values()
-		values.Set("state", string(state))
 		all += counts[state]
 		tabs = append(tabs, views.Tab{
-			Text: views.T(ctx, "state."+string(state)), URL: listURL(ctx, values), Current: t.state == string(state),
+			Text: views.T(ctx, "state."+string(state)), URL: t.with(ctx, "state", string(state)), Current: t.state == string(state),
 			Counted: counts != nil, N: counts[state], Bad: state == models.StateDead || state == models.StateFailed,
 		})
 	}
@@ -239,7 +256,12 @@ func (t *tasksQuery) fields(ctx context.Context) (first, more []views.Field) {
 	for p := 1; p <= 10; p++ {
 		priority.Options = append(priority.Options, views.Option{Value: strconv.Itoa(p), Text: strconv.Itoa(p)})
 	}
-	first = []views.Field{typ, field("q", "text", "tasks.text", t.q), window}
+	order := field("sort", "select", "tasks.sort", t.sort)
+	order.Options = []views.Option{{Text: views.T(ctx, "tasks.sort.newest")}}
+	for _, o := range models.Orders {
+		order.Options = append(order.Options, views.Option{Value: string(o), Text: views.T(ctx, "tasks.sort."+string(o))})
+	}
+	first = []views.Field{typ, field("q", "text", "tasks.text", t.q), window, order}
 	more = []views.Field{
 		priority, field("from", "datetime-local", "tasks.from", t.from), field("to", "datetime-local", "tasks.to", t.to),
 		field("trace_id", "text", "tasks.trace", t.trace), field("tag", "text", "tasks.tag", t.tag),

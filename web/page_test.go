@@ -198,8 +198,8 @@ func TestSearchJumps(t *testing.T) {
 	f.add(models.Task{})
 	f.add(models.Task{})
 	for q, want := range map[string]string{
-		"2": "/tasks/2", " #2 ": "/tasks/2", "99": "/tasks?q=99", "00000000000000000000000000000001": "/tasks/1", "": "/tasks",
-		"ffffffffffffffffffffffffffffffff": "/tasks?trace_id=ffffffffffffffffffffffffffffffff", "any": "/tasks?type=any", "type:gone": "/tasks?type=gone",
+		"2": "/tasks/2", " #2 ": "/tasks/2", "99": "/tasks?q=99", "00000000000000000000000000000001": "/traces/00000000000000000000000000000001", "": "/tasks",
+		"FFFFFFFFffffffffffffffffffffffff": "/traces/ffffffffffffffffffffffffffffffff", "any": "/tasks?type=any", "type:gone": "/tasks?type=gone",
 		"i/o timeout": "/tasks?q=i%2Fo+timeout", "//evil.example": "/tasks?q=%2F%2Fevil.example",
 	} {
 		w := scenario{url: "/search?q=" + url.QueryEscape(q), status: 303, header: browser()}.run(t, f)

@@ -79,7 +79,7 @@ func (s *Server) typeRow(name string, d *tasks.Definition, counts map[models.Sta
 	if d == nil {
 		return r
 	}
-	r.Registered, r.Description = true, d.Description
+	r.Registered, r.Internal, r.Description = true, d.Internal, d.Description
 	if p, ok := s.runtime.Pool(name); ok {
 		r.Pool = views.PoolFigures{Concurrency: p.Concurrency, Busy: p.Busy, Stuck: p.Stuck, Ready: p.Ready, Paused: p.Paused, Reason: p.PauseReason, By: p.PausedBy}
 	}

@@ -30,7 +30,7 @@ func (s *Server) routes(api huma.API) {
 	route(s, api, operator, post, apiPath+"/tasks", "enqueue-task", tasks, "Accept a task", s.enqueueTask, created, orHolder, fails(404, 413))
 	route(s, api, operator, post, apiPath+"/tasks/batch", "enqueue-batch", tasks, "Accept up to 1,000 tasks, all or none", s.enqueueBatch, created, fails(413))
 	route(s, api, operator, post, apiPath+"/tasks/bulk", "bulk-action", tasks, "Retry, cancel or discard many tasks", s.bulk, fails(413), within(bulkTimeout))
-	route(s, api, viewer, get, apiPath+"/tasks", "list-tasks", tasks, "List tasks, newest first", s.listTasks)
+	route(s, api, viewer, get, apiPath+"/tasks", "list-tasks", tasks, "List tasks, newest first unless sorted", s.listTasks)
 	route(s, api, viewer, get, apiPath+"/tasks/{id}", "get-task", tasks, "Get one task with its attempts", s.getTask, fails(404))
 	route(s, api, viewer, get, apiPath+"/tasks/{id}/logs", "get-task-logs", tasks, "Get the log lines of one attempt", s.getLogs, fails(404), orStream(s.followLog))
 	route(s, api, operator, post, apiPath+"/tasks/{id}/retry", "retry-task", tasks, "Run a task again", s.retryTask, fails(404, 409))
@@ -52,6 +52,17 @@ func (s *Server) routes(api huma.API) {
 	route(s, api, operator, post, apiPath+"/schedules/{name}/run", "run-schedule", schedules, "Run its task now, outside of the plan", s.runSchedule, created, fails(404, 409))
 	route(s, api, operator, post, apiPath+"/schedules/{name}/pause", "pause-schedule", schedules, "Stop a schedule, for a while or until it is resumed", s.pauseSchedule, fails(404))
 	route(s, api, operator, post, apiPath+"/schedules/{name}/resume", "resume-schedule", schedules, "Let a paused schedule go on with its next time", s.resumeSchedule, fails(404))
+
+	const alerts = "Alerts"
+	route(s, api, viewer, get, apiPath+"/alerts", "list-alerts", alerts, "What the alert rules find, and what they have found", s.listAlerts)
+	route(s, api, viewer, get, apiPath+"/alerts/rules", "list-alert-rules", alerts, "List the alert rules, by name, and who can be told", s.listAlertRules)
+	route(s, api, operator, post, apiPath+"/alerts/rules", "create-alert-rule", alerts, "Make an alert rule", s.addAlertRule, created, fails(409))
+	route(s, api, viewer, get, apiPath+"/alerts/rules/{name}", "get-alert-rule", alerts, "Get one alert rule", s.getAlertRule, fails(404))
+	route(s, api, operator, http.MethodPut, apiPath+"/alerts/rules/{name}", "replace-alert-rule", alerts, "Replace or rename an alert rule", s.replaceAlertRule, fails(404, 409))
+	route(s, api, operator, del, apiPath+"/alerts/rules/{name}", "delete-alert-rule", alerts, "Delete an alert rule; its alerts end", s.deleteAlertRule, noContent, fails(404, 409))
+	route(s, api, operator, post, apiPath+"/alerts/rules/{name}/mute", "mute-alert-rule", alerts, "Tell nobody of what a rule finds, for a while or until it is unmuted", s.muteAlertRule, fails(404))
+	route(s, api, operator, post, apiPath+"/alerts/rules/{name}/unmute", "unmute-alert-rule", alerts, "Have people told again of what a rule finds", s.unmuteAlertRule, fails(404))
+	route(s, api, operator, post, apiPath+"/alerts/receivers/{name}/test", "test-alert-receiver", alerts, "Send a message that tells nothing", s.testAlertReceiver, created, fails(404))
 
 	route(s, api, viewer, get, apiPath+"/traces/{trace_id}", "get-trace", watch, "All that happened under one trace id, on one time axis", s.getTrace, fails(404))
 	route(s, api, viewer, get, apiPath+"/stats", "get-stats", watch, "Counts, rates and times", s.getStats)

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reax/actors"
+	"reax/tasks"
 	"reax/views"
 )
 
@@ -63,10 +64,11 @@ const (
 	StatusSamplesDefault = 20
 )
 
-// Holds reports whether a type is in the group.
+// Holds reports whether a type is in the group. Messages about alerts are so only by their name: a receiver that is away is
+// no trouble of the tasks.
 func (g *StatusGroup) Holds(typ string) bool {
 	for _, pattern := range g.Types {
-		if prefix, many := strings.CutSuffix(pattern, "*"); many && strings.HasPrefix(typ, prefix) || pattern == typ {
+		if prefix, many := strings.CutSuffix(pattern, "*"); many && strings.HasPrefix(typ, prefix) && typ != tasks.NoticeType || pattern == typ {
 			return true
 		}
 	}

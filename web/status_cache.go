@@ -198,8 +198,10 @@ func (s *Server) badge(facts *views.Status, key statusVariantKey) views.Badge {
 }
 
 func render(to *bytes.Buffer, c templ.Component, v *views.Viewer) error {
-	if err := c.Render(views.WithViewer(context.Background(), v), to); err != nil {
+	var html bytes.Buffer
+	if err := c.Render(views.WithViewer(context.Background(), v), &html); err != nil {
 		return fmt.Errorf("rendering the status: %w", err)
 	}
+	to.Write(views.Tame(html.Bytes()))
 	return nil
 }

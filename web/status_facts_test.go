@@ -8,6 +8,7 @@ import (
 
 	"reax/actors"
 	"reax/models"
+	"reax/tasks"
 	"reax/views"
 )
 
@@ -49,6 +50,14 @@ func TestAGroupIsAsItsTypesAre(t *testing.T) {
 			got.Usual = 0
 		}
 		require.Equal(t, c.want, got, name)
+	}
+}
+
+func TestMessagesAboutAlertsAreInNoGroupThatDoesNotNameThem(t *testing.T) {
+	for pattern, want := range map[string]bool{"*": false, "reax*": false, tasks.NoticeType: true} {
+		g := StatusGroup{Types: []string{pattern}}
+		require.Equal(t, want, g.Holds(tasks.NoticeType), pattern)
+		require.Equal(t, pattern == "*", g.Holds("mail"), pattern)
 	}
 }
 

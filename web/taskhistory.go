@@ -318,15 +318,9 @@ func (h *taskHistory) manual(e *models.Audit) views.Moment {
 	return m
 }
 
-// who names the way by which somebody came; another name is shown as it is.
+// who is whoever did something, in words.
 func (h *taskHistory) who(by string) string {
-	if by == "" {
-		return h.t("task.somebody")
-	}
-	if text, ok := views.ViewerOf(h.ctx).Locale.Lookup("task.by." + by); ok {
-		return text
-	}
-	return by
+	return views.ActorName(h.ctx, by)
 }
 
 func (h *taskHistory) enqueued() views.Moment {

@@ -12,7 +12,8 @@ const maxListBytes = 2 << 20
 
 type listInput struct {
 	FilterJSON
-	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
+	Sort   string `query:"sort" enum:"-changed,changed,priority,-priority,-duration,duration" doc:"Instead of newest first: by the latest change, by priority (1 first, and of one priority the oldest first), or by how long the latest run took, or takes while it runs. A minus sign turns it round. The newest tasks that match are sorted, up to 5,000; sorted_among says when there may be more"`
+	Cursor string `query:"cursor" doc:"next_cursor of the page before, with the same sort"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
 }
 
@@ -22,15 +23,16 @@ type listOutput struct {
 
 // taskListJSON is one page of tasks.
 type taskListJSON struct {
-	Tasks      []TaskJSON `json:"tasks" nullable:"false"`
-	NextCursor *string    `json:"next_cursor" doc:"null on the last page. A page of large tasks, or of a search that takes long, may have fewer tasks than the limit, even none, and still not be the last"`
+	Tasks       []TaskJSON `json:"tasks" nullable:"false"`
+	NextCursor  *string    `json:"next_cursor" doc:"null on the last page. A page of large tasks, or of a search that takes long, may have fewer tasks than the limit, even none, and still not be the last"`
+	SortedAmong *int       `json:"sorted_among,omitempty" doc:"Only there with sort, and when not all that match may have been sorted: how many of the newest were. Tasks that are not among them are on no page"`
 }
 
 func (s *Server) listTasks(ctx context.Context, in *listInput) (*listOutput, error) {
 	f, faults := in.filter(func(field string) string { return "query." + field })
+	f.Order = models.Order(in.Sort)
 	if in.Cursor != "" {
-		var err error
-		if f.Before, err = decodeCursor(in.Cursor); err != nil {
+		if err := readCursor(in.Cursor, &f); err != nil {
 			faults = append(faults, wrongBy("query.cursor", err))
 		}
 	}
@@ -50,9 +52,11 @@ func (s *Server) listTasks(ctx context.Context, in *listInput) (*listOutput, err
 	}
 	out := &listOutput{}
 	out.Body.Tasks = s.taskViews(page.Tasks)
-	if page.Next != 0 {
-		cursor := encodeCursor(page.Next)
+	if cursor := nextCursor(f, &page); cursor != "" {
 		out.Body.NextCursor = &cursor
+	}
+	if page.Partial {
+		out.Body.SortedAmong = &page.Among
 	}
 	return out, nil
 }
@@ -73,8 +77,7 @@ func (s *Server) whole(ctx context.Context, page models.Page) (models.Page, erro
 		}
 		size += len(t.Params) + len(t.Result) + len(t.Error)
 		if size > maxListBytes && i+1 < len(page.Tasks) {
-			page.Next = max(page.Next, t.ID)
-			page.Tasks = page.Tasks[:i+1]
+			page.Keep(i + 1)
 			break
 		}
 	}

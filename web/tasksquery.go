@@ -35,7 +35,7 @@ type tasksQuery struct {
 	param, fingerprint, schedule                          string
 	ended                                                 string // such as 20260131T0930Z-30m: a start and how long from then
 	suspected                                             bool
-	cursor                                                string
+	sort, cursor                                          string
 	filter                                                models.Filter
 	faults                                                map[string]string
 }
@@ -59,7 +59,7 @@ func (t *tasksQuery) values() url.Values {
 	for _, pair := range [][2]string{
 		{"state", t.state}, {"type", t.typ}, {"q", t.q}, {"priority", t.priority}, {"window", t.window}, {"from", t.from},
 		{"to", t.to}, {"trace_id", t.trace}, {"tag", t.tag}, {"param", t.param}, {"fingerprint", t.fingerprint}, {"schedule", t.schedule},
-		{"ended", t.ended},
+		{"ended", t.ended}, {"sort", t.sort},
 	} {
 		if pair[1] != "" {
 			v.Set(pair[0], pair[1])
@@ -78,7 +78,7 @@ func readTasksQuery(v url.Values, zone *time.Location, now time.Time) *tasksQuer
 		state: get("state"), typ: get("type"), q: get("q"), priority: get("priority"), window: get("window"), from: get("from"),
 		to: get("to"), trace: strings.ToLower(get("trace_id")), tag: get("tag"),
 		param: get("param"), fingerprint: strings.ToLower(get("fingerprint")), schedule: get("schedule"), ended: get("ended"),
-		suspected: get("suspected") == "1" || get("suspected") == "true", cursor: get("cursor"), faults: map[string]string{},
+		suspected: get("suspected") == "1" || get("suspected") == "true", sort: get("sort"), cursor: get("cursor"), faults: map[string]string{},
 	}
 	f := &t.filter
 	f.Text, f.Tag, f.TraceID, f.Suspected = t.q, t.tag, t.trace, t.suspected
@@ -111,11 +111,12 @@ func readTasksQuery(v url.Values, zone *time.Location, now time.Time) *tasksQuer
 	}
 	t.readTimes(zone, now)
 	t.readEnded()
-	if t.cursor != "" {
-		var err error
-		if f.Before, err = decodeCursor(t.cursor); err != nil {
-			t.faults["cursor"] = "tasks.bad_cursor"
-		}
+	if f.Order = models.Order(t.sort); !f.Order.IsKnown() {
+		t.faults["sort"] = "tasks.bad_sort"
+		f.Order = models.NewestFirst
+	}
+	if t.cursor != "" && readCursor(t.cursor, f) != nil {
+		t.faults["cursor"] = "tasks.bad_cursor"
 	}
 	return t
 }

@@ -60,20 +60,7 @@ func otherKey(e *tracedEvent) string {
 // secondsAfter is a time since the start in seconds, so that all of them line up.
 func secondsAfter(d time.Duration) string { return fmt.Sprintf("%+.3f s", d.Seconds()) }
 
-// plain is text on one line. Letters that would end the line, or that a terminal obeys, are written as Go writes them.
+// plain is text on one line, with all that is in it to be seen.
 func plain(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteByte(' ')
-		case r < ' ', r >= 0x7f && r < 0xa0, r == '\u2028', r == '\u2029', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return views.Visible(strings.NewReplacer("\n", `\n`, "\t", " ").Replace(text))
 }

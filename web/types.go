@@ -26,6 +26,7 @@ type typeJSON struct {
 	Paused      bool                   `json:"paused"`
 	PauseReason string                 `json:"pause_reason"`
 	PausedBy    string                 `json:"paused_by"`
+	Internal    bool                   `json:"internal" doc:"reax itself makes its tasks, and nobody else can"`
 }
 
 // policyJSON is how the runs of a type are timed, retried and limited.
@@ -110,7 +111,7 @@ func (s *Server) typeView(name string, d *tasks.Definition, counts map[models.St
 	if d == nil {
 		return v
 	}
-	v.Registered, v.Description, v.Kind, v.Example = true, d.Description, d.Kind, rawJSON(shownExample(d))
+	v.Registered, v.Internal, v.Description, v.Kind, v.Example = true, d.Internal, d.Description, d.Kind, rawJSON(shownExample(d))
 	v.Schema = d.Schema.Shown()
 	p := d.Policy
 	v.Policy = &policyJSON{
