@@ -86,11 +86,11 @@ step "go vet" go vet ./...
 step "lint" lint run
 if [ -f bench/go.mod ]; then step "bench is sound" bench_builds; fi
 
-# Last, so that the number of tests is the last thing to read. One package more at a time than there are processors, since
-# those that wait for a browser or a killed server leave one idle. Vet has had its step.
+# Last, so that the number of tests is the last thing to read. More at a time than there are processors, since tests that
+# wait for a browser or a killed server leave one idle, and the two longest packages first. Vet has had its step.
 say "tests"
 go tool -modfile=tools.mod gotestsum --format standard-quiet -- \
-	-race -vet=off -p $(($(nproc) + 1)) -timeout 15m "$@" ./... || failed+=(tests)
+	-race -vet=off -p $(($(nproc) + 1)) -parallel $((2 * $(nproc))) -timeout 15m "$@" ./e2e ./actors ./... || failed+=(tests)
 
 if [ ${#failed[@]} -gt 0 ]; then
 	printf '\nFAILED: %s\n' "$(IFS=,; echo "${failed[*]}")"
