@@ -13,6 +13,9 @@ const (
 	walkTime  = 40 * time.Millisecond
 	// walkStep is how many rows a walk looks at first: where many fit it ends there.
 	walkStep = 100
+	// walkStepMost is how many rows it looks at in one step. A step ends when it has, and its rows may have to be read from the
+	// disk where those before were in memory.
+	walkStepMost = 2_000
 )
 
 // descend gives the newest tasks of the sources that meet the conditions, when each row has to be looked at for that. It
@@ -35,7 +38,7 @@ func (s *Store) descend(tx *gorm.DB, rank condition, sources, conditions []condi
 		if w.low == low || len(found) >= limit || looked >= s.walk || spent >= within {
 			return found, w.low, nil
 		}
-		step = min(max(2*step, limit-len(found)), s.walk-looked)
+		step = min(max(2*step, limit-len(found)), walkStepMost, s.walk-looked)
 		if spent > 0 {
 			affordable := int(float64(looked) * float64(within-spent) / float64(spent))
 			if affordable < walkStep {
