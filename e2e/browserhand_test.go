@@ -102,12 +102,14 @@ func find(selector, text string) string {
 func has(selector, text string) string { return "!!" + find(selector, text) }
 
 // click presses the mouse on the first visible element that a selector finds and that has the text, once nothing covers it.
+// A browser drops what the mouse does before the first picture of a page.
 func (b *tab) click(selector, text string, options ...chromedp.MouseOption) {
 	b.t.Helper()
 	element := find(selector, text)
 	script := `(() => {
 		const e = ` + element + `;
 		if (!e) return {why: "it is not there"};
+		if (!performance.getEntriesByType("paint").length) return {why: "nothing of the page has been painted"};
 		e.scrollIntoView({block: "center", behavior: "instant"});
 		const r = e.getClientRects()[0];
 		if (!r) return {why: "it has no place on the page"};

@@ -27,6 +27,11 @@
       !text.isCollapsed && (region.contains(text.anchorNode) || region.contains(text.focusNode));
   }
 
+  // Between the two halves of a click what is pressed must not go: the browser would make no click of it.
+  let pressed = null;
+  addEventListener("pointerdown", (e) => { pressed = e.target; }, true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => { pressed = null; }), true);
+
   function stale(on) {
     for (const button of all(".stale")) button.toggleAttribute("data-on", on);
   }
@@ -66,6 +71,7 @@
       for (const region of all("[data-live]", fresh)) {
         const old = document.querySelector(`[data-live="${CSS.escape(region.dataset.live)}"]`);
         if (!old || old.dataset.was === region.innerHTML) continue;
+        if (old.contains(pressed)) { dirty.add(region.dataset.live); continue; }
         if (busy(old)) { stale(true); continue; }
         const was = region.innerHTML;
         replace(old, document.adoptNode(region));

@@ -242,6 +242,7 @@ func TestNobodyIsAskedToSignInOnceAndGoesOn(t *testing.T) {
 	require.Contains(t, send(g.handler, secure).Header().Get("Set-Cookie"), "; Secure")
 	g.as("root", scenario{url: "/", header: browser(), status: 200, must: []string{`href="/account"`, `href="/admin/users"`, ">root<"}, mustNot: []string{"No accounts"}})
 	require.Equal(t, 303, g.as("root", scenario{url: "/login", header: browser()}).Code)
+	require.Equal(t, 204, g.as("root", scenario{url: "/login", header: browser(fragmentsHeader, "rail")}).Code, "the page of a kept form asks for news, and stays")
 
 	// A sign-in never goes on with a session that somebody else may have put there, and ends the one that was.
 	before := g.cookies["root"]

@@ -56,6 +56,11 @@ func (s *Server) loginPage(c echo.Context) error {
 	who := callerOf(c.Request().Context())
 	next := s.nextOf(c.QueryParam("next"))
 	if who.role != "" && (who.user != nil || who.open) {
+		if c.Request().Header.Get(fragmentsHeader) != "" {
+			// A page that came of signing in, with a form to be sent again, asks for what is new. To be sent elsewhere it would
+			// load itself again, under the hand of who is about to press its button.
+			return c.NoContent(http.StatusNoContent)
+		}
 		return seeOther(c, next)
 	}
 	return s.render(c, http.StatusOK, views.LoginPage(views.Login{Next: next}))
