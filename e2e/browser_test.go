@@ -34,7 +34,7 @@ func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	chromium.once.Do(func() {
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
-			chromedp.Flag("disable-quic", true), chromedp.Flag("allow-pre-commit-input", true), chromedp.Flag("no-proxy-server", true), chromedp.WindowSize(1280, 900))
+			chromedp.Flag("disable-quic", true), chromedp.Flag("no-proxy-server", true), chromedp.WindowSize(1280, 900))
 		ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, _ = chromedp.NewContext(ctx)
 		chromium.ctx, chromium.stop = ctx, stop //nolint:fatcontext // the one browser of the whole run; it ends with the allocator

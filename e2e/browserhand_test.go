@@ -101,9 +101,22 @@ func find(selector, text string) string {
 // has is the script for whether such an element is there.
 func has(selector, text string) string { return "!!" + find(selector, text) }
 
-// click presses the mouse on the first visible element that a selector finds and that has the text, once nothing covers it.
-// A browser drops what the mouse does before the first picture of a page.
+// click presses and releases the mouse on what place finds.
 func (b *tab) click(selector, text string, options ...chromedp.MouseOption) {
+	b.t.Helper()
+	x, y := b.place(selector, text)
+	b.do(chromedp.MouseClickXY(x, y, options...))
+}
+
+// mouse does one half of a click.
+func (b *tab) mouse(what input.DispatchMouseEventType, x, y float64) {
+	b.t.Helper()
+	b.do(call(input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: what, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1}))
+}
+
+// place is the middle of the first visible element that a selector finds and that has the text, once nothing covers it. A
+// browser drops what the mouse does before the first picture of a page.
+func (b *tab) place(selector, text string) (x, y float64) {
 	b.t.Helper()
 	element := find(selector, text)
 	script := `(() => {
@@ -130,7 +143,7 @@ func (b *tab) click(selector, text string, options ...chromedp.MouseOption) {
 		}
 		return ""
 	})
-	b.do(chromedp.MouseClickXY(at.X, at.Y, options...))
+	return at.X, at.Y
 }
 
 // fill puts a text into a field in place of what is there.

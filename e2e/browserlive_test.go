@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/stretchr/testify/require"
 )
 
@@ -152,6 +153,21 @@ func TestASelectionSurvivesAnUpdateAndNewResultsAreOffered(t *testing.T) {
 
 	b.click("button.stale", "")
 	b.await(has(rowOf(id), ""))
+}
+
+func TestAClickIsNotLostToAnUpdateBetweenItsHalves(t *testing.T) {
+	t.Parallel()
+	s := newPlace(t).start(t)
+	old := s.enqueue(t, "P.log", fields{}, nil).ID
+	s.awaitState(t, old, "success")
+	b := openList(t, s, "/tasks")
+	x, y := b.place(rowOf(old)+" a.open", "")
+	b.mouse(input.DispatchMouseEventTypeMousePressed, x, y)
+	id := s.enqueue(t, "P.perm", fields{}, nil).ID
+	b.await(has(".rail a[href='/dead'] .count", "1")) // the rest of the page follows
+	require.False(t, b.is(has(rowOf(id), "")), "the rows were replaced under the mouse")
+	b.mouse(input.DispatchMouseEventTypeMouseReleased, x, y)
+	b.awaitPath(fmt.Sprintf("/tasks/%d", old))
 }
 
 func TestSelectedTextSurvivesAnUpdate(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"reax/actors"
 	"reax/models"
@@ -188,10 +187,18 @@ func alertProblem(err error) error {
 // mayChangeRule refuses a rule that is not there, or that stands in the configuration file.
 func (s *Server) mayChangeRule(ctx context.Context, name string) error {
 	rule, err := s.alertRuleNamed(ctx, name)
-	if err == nil && rule.File {
+	if err != nil {
+		return err
+	}
+	return rule.mayChange()
+}
+
+// mayChange refuses a rule that stands in the configuration file.
+func (r *alertRule) mayChange() error {
+	if r.File {
 		return newProblem(http.StatusConflict, "owned_by_file", "the rule is one of the configuration file: change it there")
 	}
-	return err
+	return nil
 }
 
 type deleteAlertRuleInput struct {
@@ -223,14 +230,7 @@ type muteAlertRuleInput struct {
 }
 
 func (s *Server) muteAlertRule(ctx context.Context, in *muteAlertRuleInput) (*alertRuleOutput, error) {
-	var until time.Time
-	var reason string
-	if in.Body != nil {
-		reason = strings.TrimSpace(in.Body.Reason)
-		if in.Body.Until != nil {
-			until = in.Body.Until.time
-		}
-	}
+	until, reason := (*pauseJSON)(in.Body).told()
 	if err := s.runtime.MuteAlertRule(ctx, in.Name, until, changeOf(ctx, reason)); err != nil {
 		return nil, alertProblem(err)
 	}

@@ -94,8 +94,8 @@ func (s *Server) changeAlert(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if was.File {
-		return newProblem(http.StatusConflict, "owned", "the rule is one of the configuration file and is changed there")
+	if err := was.mayChange(); err != nil {
+		return err
 	}
 	ctx := c.Request().Context()
 	rule, faults := readAlertForm(ctx, was.Kind, form)
@@ -186,8 +186,8 @@ func (s *Server) alertAction(c echo.Context) error {
 	case "unmute":
 		err = s.runtime.UnmuteAlertRule(ctx, rule.Name, change)
 	case "delete":
-		if rule.File {
-			return newProblem(http.StatusConflict, "owned", "the rule is one of the configuration file and is deleted there")
+		if err := rule.mayChange(); err != nil {
+			return err
 		}
 		err = s.runtime.DeleteAlertRule(ctx, rule.Name, change)
 	default:

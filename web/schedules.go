@@ -261,20 +261,24 @@ func (b *pauseJSON) check(*Server) []fieldError {
 	return faults
 }
 
+// told is until when, if it ends by itself, and why. There may be no body.
+func (b *pauseJSON) told() (until time.Time, reason string) {
+	if b == nil {
+		return until, ""
+	}
+	if b.Until != nil {
+		until = b.Until.time
+	}
+	return until, strings.TrimSpace(b.Reason)
+}
+
 type pauseScheduleInput struct {
 	Name string `path:"name" maxLength:"200"`
 	Body *pauseJSON
 }
 
 func (s *Server) pauseSchedule(ctx context.Context, in *pauseScheduleInput) (*scheduleOutput, error) {
-	var until time.Time
-	var reason string
-	if in.Body != nil {
-		reason = strings.TrimSpace(in.Body.Reason)
-		if in.Body.Until != nil {
-			until = in.Body.Until.time
-		}
-	}
+	until, reason := in.Body.told()
 	c, err := s.runtime.PauseSchedule(ctx, in.Name, until, changeOf(ctx, reason))
 	return s.changedSchedule(ctx, in.Name, &c, err)
 }
